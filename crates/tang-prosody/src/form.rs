@@ -1,0 +1,197 @@
+//! The four forms of regulated verse, and how each is laid out as text.
+
+use std::{fmt, str::FromStr};
+
+use crate::{Layout, ProsodyError, Slot};
+
+/// The mark that closes the first line of a couplet.
+pub const COMMA: char = '，';
+/// The mark that closes a couplet.
+pub const FULL_STOP: char = '。';
+
+/// Whether `c` is a Han character of the range the corpus keeps (U+4E00 to U+9FFF).
+pub fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// How many characters a line has, its mark not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LineLength {
+    /// 五言: five characters.
+    Five,
+    /// 七言: seven characters.
+    Seven,
+}
+
+impl LineLength {
+    /// The length as a number.
+    pub const fn chars(self) -> usize {
+        match self {
+            Self::Five => 5,
+            Self::Seven => 7,
+        }
+    }
+}
+
+impl FromStr for LineLength {
+    type Err = ProsodyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "5" | "五" => Ok(Self::Five),
+            "7" | "七" => Ok(Self::Seven),
+            _ => Err(ProsodyError::LineLength {
+                length: text.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A form of regulated verse: 王力《诗词格律》 calls the quatrains 绝句 and the eight-line poems 律诗.
+///
+/// As text, every line is closed by a mark, `，` and `。` in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Form {
+    /// 五绝: four lines of five characters.
+    WuJue,
+    /// 七绝: four lines of seven characters.
+    QiJue,
+    /// 五律: eight lines of five characters.
+    WuLv,
+    /// 七律: eight lines of seven characters.
+    QiLv,
+}
+
+impl Form {
+    /// The four forms, in the order in which tables print them.
+    pub const ALL: [Self; 4] = [Self::WuJue, Self::QiJue, Self::WuLv, Self::QiLv];
+
+    /// The form of `lines` lines of this length, if there is one.
+    pub fn new(lines: usize, length: LineLength) -> Option<Self> {
+        match (lines, length) {
+            (4, LineLength::Five) => Some(Self::WuJue),
+            (4, LineLength::Seven) => Some(Self::QiJue),
+            (8, LineLength::Five) => Some(Self::WuLv),
+            (8, LineLength::Seven) => Some(Self::QiLv),
+            _ => None,
+        }
+    }
+
+    /// The strict form of a whole poem: the right number of lines, each of Han characters only,
+    /// closed by `，` and `。` in turn, and nothing else. `None` if it has no such form.
+    pub fn of(poem: &str) -> Option<Self> {
+        let chars: Vec<char> = poem.chars().collect();
+        Self::ALL
+            .into_iter()
+            .find(|form| form.char_count() == chars.len() && form.fits(&chars))
+    }
+
+    fn fits(self, chars: &[char]) -> bool {
+        let layout = Layout::from(self);
+        chars
+            .iter()
+            .enumerate()
+            .all(|(position, c)| match layout.slot(position) {
+                Slot::Han { .. } => is_han(*c),
+                Slot::Mark(mark) => *c == mark,
+                Slot::End => false,
+            })
+    }
+
+    /// The Chinese name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WuJue => "五绝",
+            Self::QiJue => "七绝",
+            Self::WuLv => "五律",
+            Self::QiLv => "七律",
+        }
+    }
+
+    /// The number of lines, 4 or 8.
+    pub const fn lines(self) -> usize {
+        match self {
+            Self::WuJue | Self::QiJue => 4,
+            Self::WuLv | Self::QiLv => 8,
+        }
+    }
+
+    /// The length of every line.
+    pub const fn line_length(self) -> LineLength {
+        match self {
+            Self::WuJue | Self::WuLv => LineLength::Five,
+            Self::QiJue | Self::QiLv => LineLength::Seven,
+        }
+    }
+
+    /// The number of characters of a whole poem, marks counted, newline not.
+    pub const fn char_count(self) -> usize {
+        Layout::new(self.lines(), self.line_length()).char_count()
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Form {
+    type Err = ProsodyError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "五绝" | "五絕" => Ok(Self::WuJue),
+            "七绝" | "七絕" => Ok(Self::QiJue),
+            "五律" => Ok(Self::WuLv),
+            "七律" => Ok(Self::QiLv),
+            _ => Err(ProsodyError::UnknownForm {
+                name: name.to_owned(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recognises_each_form() {
+        let five = "白日依山尽，黄河入海流。";
+        let seven = "两个黄鹂鸣翠柳，一行白鹭上青天。";
+        assert_eq!(Form::of(&five.repeat(2)), Some(Form::WuJue));
+        assert_eq!(Form::of(&five.repeat(4)), Some(Form::WuLv));
+        assert_eq!(Form::of(&seven.repeat(2)), Some(Form::QiJue));
+        assert_eq!(Form::of(&seven.repeat(4)), Some(Form::QiLv));
+    }
+
+    #[test]
+    fn refuses_everything_else() {
+        for text in [
+            "",
+            "白日依山尽，黄河入海流。", // one couplet
+            "白日依山尽，黄河入海流。欲穷千里目，更上一层楼，", // ends in a comma
+            "白日依山尽。黄河入海流，欲穷千里目。更上一层楼，", // marks swapped
+            "白日依山a，黄河入海流。欲穷千里目，更上一层楼。", // a Latin letter
+            "白日依山，黄河入海流。欲穷千里目了，更上一层楼。", // 4 + 6
+        ] {
+            assert_eq!(Form::of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_and_shapes_agree() {
+        for form in Form::ALL {
+            assert_eq!(form.name().parse(), Ok(form));
+            assert_eq!(Form::new(form.lines(), form.line_length()), Some(form));
+        }
+        assert_eq!(Form::ALL.map(Form::char_count), [24, 32, 48, 64]);
+        assert_eq!("7".parse(), Ok(LineLength::Seven));
+        assert_eq!(
+            "六绝".parse::<Form>().unwrap_err().to_string(),
+            "unknown form `六绝`: use one of 五绝, 七绝, 五律, 七律"
+        );
+        assert!("6".parse::<LineLength>().is_err());
+    }
+}
