@@ -1,0 +1,125 @@
+//! What can go wrong between text and ids.
+
+use std::{io, path::PathBuf};
+
+use crate::TokenId;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenizerError {
+    /// The text has a character that the vocabulary lacks.
+    #[error(
+        "character {position} of the text, `{character}` (U+{:04X}), is not in the vocabulary: \
+         use another, the model never saw this one",
+        u32::from(*character)
+    )]
+    UnknownCharacter {
+        /// The character.
+        character: char,
+        /// Its place in the text, counted in characters from 1.
+        position: usize,
+    },
+    /// An id beyond the end of the vocabulary.
+    #[error(
+        "token id {id} is out of range: the vocabulary has {size} tokens; \
+         do the ids come from a model with another vocabulary?"
+    )]
+    UnknownId {
+        /// The id.
+        id: TokenId,
+        /// The number of tokens.
+        size: usize,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// `read`, `write` or `create`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The file is not JSON, or not the JSON of a tokenizer.
+    #[error("{} is not a tokenizer file: {source}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// The parser's answer.
+        source: serde_json::Error,
+    },
+    /// The file is a tokenizer, but not a vocabulary of this crate.
+    #[error("{} holds no character vocabulary: {damage}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+}
+
+/// What makes a vocabulary unusable.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// The model is of another kind, or merges characters.
+    #[error("its model is {kind} with {merges} merges, wanted BPE with 0 merges")]
+    Model {
+        /// The type that the file names.
+        kind: String,
+        /// The number of merges.
+        merges: usize,
+    },
+    /// A token is no single character.
+    #[error("token {id} is `{token}`, wanted a single character")]
+    NotOneCharacter {
+        /// The id.
+        id: TokenId,
+        /// The token.
+        token: String,
+    },
+    /// A character has two ids.
+    #[error("`{character}` has the ids {first} and {second}, wanted one")]
+    RepeatedCharacter {
+        /// The character.
+        character: char,
+        /// Its smaller id.
+        first: TokenId,
+        /// Its larger id.
+        second: TokenId,
+    },
+    /// An id has two characters.
+    #[error("id {id} stands for two characters, `{first}` and `{second}`, wanted one")]
+    RepeatedId {
+        /// The id.
+        id: TokenId,
+        /// One character.
+        first: char,
+        /// The other.
+        second: char,
+    },
+    /// The ids do not run from 0 without a gap.
+    #[error("id {id} is missing, wanted 0, 1, 2 and so on without a gap")]
+    MissingId {
+        /// The first id that is missing.
+        id: TokenId,
+    },
+    /// The newline, which starts and ends every poem, is not token 0.
+    #[error("id 0 is `{got}`, wanted the newline")]
+    NoNewline {
+        /// The character found there.
+        got: char,
+    },
+    /// The characters are not in the order that [`Vocabulary`](crate::Vocabulary) fixes.
+    #[error(
+        "id {id} is `{got}`, wanted `{wanted}`: the order is newline, `，`, `。`, \
+         then all others by code point"
+    )]
+    Order {
+        /// The first id that differs.
+        id: TokenId,
+        /// The character that belongs there.
+        wanted: char,
+        /// The character found there.
+        got: char,
+    },
+}

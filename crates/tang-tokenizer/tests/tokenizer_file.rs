@@ -1,0 +1,153 @@
+//! The saved vocabulary: what it looks like, and how damage to it is reported.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tang_tokenizer::{Damage, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, TokenizerError, Vocabulary};
+
+fn saved() -> (tempfile::TempDir, Vocabulary) {
+    let vocabulary = Vocabulary::from_texts(["天地玄黄，", "宇宙洪荒。"]);
+    let folder = tempfile::tempdir().unwrap();
+    vocabulary.save(&folder.path().join("new/folder")).unwrap();
+    (folder, vocabulary)
+}
+
+#[test]
+fn loads_what_it_saved() {
+    let (folder, vocabulary) = saved();
+    let folder = folder.path().join("new/folder");
+    assert_eq!(Vocabulary::load(&folder).unwrap(), vocabulary);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn writes_the_tokenizers_format_in_id_order() {
+    let (folder, _) = saved();
+    let folder = folder.path().join("new/folder");
+    let text = fs::read_to_string(folder.join(TOKENIZER_FILE)).unwrap();
+    assert!(
+        text.contains("\"\\n\": 0,\n      \"，\": 1,\n      \"。\": 2,\n      \"地\": 3,\n"),
+        "{text}"
+    );
+    let file: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(file["decoder"], json!({"type": "Fuse"}));
+    assert_eq!(
+        file["added_tokens"],
+        json!([{
+            "id": 0, "content": "\n", "special": true, "single_word": false,
+            "lstrip": false, "rstrip": false, "normalized": false,
+        }])
+    );
+    for null in [
+        "truncation",
+        "padding",
+        "normalizer",
+        "pre_tokenizer",
+        "post_processor",
+    ] {
+        assert_eq!(file.get(null), Some(&Value::Null), "{null}");
+    }
+    assert_eq!(file["model"]["type"], "BPE");
+    assert_eq!(file["model"]["merges"], json!([]));
+    assert_eq!(file["model"]["vocab"]["黄"], 10);
+
+    let config = fs::read_to_string(folder.join(TOKENIZER_CONFIG_FILE)).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(&config).unwrap(),
+        json!({
+            "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "\n",
+            "eos_token": "\n", "clean_up_tokenization_spaces": false,
+        })
+    );
+}
+
+/// The error of loading a file with this text as its `vocab`.
+fn damage(vocab: &str) -> Damage {
+    let text = format!(r#"{{"model": {{"type": "BPE", "vocab": {vocab}, "merges": []}}}}"#);
+    match load_text(&text) {
+        Err(TokenizerError::Damaged { damage, .. }) => damage,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn load_text(text: &str) -> Result<Vocabulary, TokenizerError> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(TOKENIZER_FILE), text).unwrap();
+    Vocabulary::load(folder.path())
+}
+
+#[test]
+fn each_damage_has_its_own_error() {
+    assert_eq!(
+        damage(r#"{"\n": 0, "，": 1, "。": 2, "天地": 3}"#),
+        Damage::NotOneCharacter {
+            id: 3,
+            token: "天地".to_owned()
+        }
+    );
+    assert_eq!(
+        damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 3, "天": 4}"#),
+        Damage::RepeatedCharacter {
+            character: '天',
+            first: 3,
+            second: 4
+        }
+    );
+    assert_eq!(
+        damage(r#"{"\n": 0, "，": 1, "。": 2, "地": 3, "天": 3}"#),
+        Damage::RepeatedId {
+            id: 3,
+            first: '地',
+            second: '天'
+        }
+    );
+    assert_eq!(
+        damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 4}"#),
+        Damage::MissingId { id: 3 }
+    );
+    assert_eq!(
+        damage(r#"{"，": 0, "\n": 1, "。": 2}"#),
+        Damage::NoNewline { got: '，' }
+    );
+    assert_eq!(
+        damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 3, "地": 4}"#),
+        Damage::Order {
+            id: 3,
+            wanted: '地',
+            got: '天'
+        }
+    );
+    assert_eq!(damage("{}"), Damage::MissingId { id: 0 });
+}
+
+#[test]
+fn other_models_are_refused() {
+    for (text, wanted) in [
+        (
+            r#"{"model": {"type": "Unigram", "vocab": {}, "merges": []}}"#,
+            "its model is Unigram with 0 merges, wanted BPE with 0 merges",
+        ),
+        (
+            r#"{"model": {"type": "BPE", "vocab": {}, "merges": ["a b"]}}"#,
+            "its model is BPE with 1 merges, wanted BPE with 0 merges",
+        ),
+    ] {
+        let message = load_text(text).unwrap_err().to_string();
+        assert!(message.ends_with(wanted), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_tokenizer_file_names_the_file() {
+    for text in ["", "{", "{}", r#"{"model": {"type": "BPE", "vocab": []}}"#] {
+        let error = load_text(text).unwrap_err();
+        assert!(matches!(error, TokenizerError::Json { .. }), "{error:?}");
+        assert!(error.to_string().contains(TOKENIZER_FILE), "{error}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let error = Vocabulary::load(folder.path()).unwrap_err();
+    assert!(
+        matches!(error, TokenizerError::Io { action: "read", .. }),
+        "{error:?}"
+    );
+}
