@@ -1,0 +1,178 @@
+//! Between traditional and simplified characters, by the tables of the OpenCC project.
+
+use std::collections::HashMap;
+
+const COMPATIBILITY: &str = include_str!("../../../data/opencc/CJK_Compatibility_Ideographs.txt");
+const TS_PHRASES: &str = include_str!("../../../data/opencc/TSPhrases.txt");
+const TS_CHARACTERS_EXT: &str = include_str!("../../../data/opencc/TSCharactersExt.txt");
+const TS_CHARACTERS: &str = include_str!("../../../data/opencc/TSCharacters.txt");
+const ST_PHRASES: &str = concat!(
+    include_str!("../../../data/opencc/STPhrases.txt"),
+    include_str!("../../../data/opencc/STPhrases_GeneratedFromRegionalPhrases.txt"),
+);
+const ST_CHARACTERS: &str = include_str!("../../../data/opencc/STCharacters.txt");
+
+/// Converts text by replacing, from left to right, the longest phrase that the tables know, and
+/// where there is none the single character.
+///
+/// This is the conversion that OpenCC's configurations `t2s` and `s2t` describe: compatibility
+/// ideographs are replaced first; then, at each place, the first table with a match decides, and of
+/// several targets the first is taken. The tables are compiled in.
+#[derive(Debug, Clone)]
+pub struct Converter {
+    stages: [Dictionary; 2],
+}
+
+impl Converter {
+    /// From traditional to simplified characters. Text that is simplified already mostly stays as
+    /// it is; 乾, for one, becomes 干 outside the phrases that keep it.
+    pub fn traditional_to_simplified() -> Self {
+        Self::new(&[TS_PHRASES, TS_CHARACTERS_EXT, TS_CHARACTERS])
+    }
+
+    /// From simplified to traditional characters. Where one simplified character stands for
+    /// several traditional ones, phrases decide (头发 頭髮, 出发 出發); outside them it is a guess.
+    pub fn simplified_to_traditional() -> Self {
+        Self::new(&[ST_PHRASES, ST_CHARACTERS])
+    }
+
+    fn new(tables: &[&'static str]) -> Self {
+        Self {
+            stages: [Dictionary::new(&[COMPATIBILITY]), Dictionary::new(tables)],
+        }
+    }
+
+    /// The converted text. Characters that no table has are kept.
+    pub fn convert(&self, text: &str) -> String {
+        let [normalise, convert] = &self.stages;
+        convert.replace(&normalise.replace(text))
+    }
+}
+
+/// The entries of some tables by the first character of their source, each list in the order in
+/// which it is tried: table by table, longer sources first.
+#[derive(Debug, Clone)]
+struct Dictionary {
+    entries: HashMap<char, Vec<Entry>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    source: &'static str,
+    target: &'static str,
+}
+
+impl Dictionary {
+    fn new(tables: &[&'static str]) -> Self {
+        let mut entries: HashMap<char, Vec<Entry>> = HashMap::new();
+        for table in tables {
+            let mut rows: Vec<Entry> = table.lines().filter_map(parse_row).collect();
+            rows.sort_by_key(|entry| std::cmp::Reverse(entry.source.len()));
+            for entry in rows {
+                let first = entry.source.chars().next();
+                let first = first.expect("parse_row gives no empty source");
+                entries.entry(first).or_default().push(entry);
+            }
+        }
+        Self { entries }
+    }
+
+    fn replace(&self, text: &str) -> String {
+        let mut converted = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let entry = self
+                .entries
+                .get(&first)
+                .and_then(|list| list.iter().find(|entry| rest.starts_with(entry.source)));
+            let length = match entry {
+                Some(entry) => {
+                    converted.push_str(entry.target);
+                    entry.source.len()
+                }
+                None => {
+                    converted.push(first);
+                    first.len_utf8()
+                }
+            };
+            rest = &rest[length..];
+        }
+        converted
+    }
+}
+
+/// A row is `source<tab>target[ target...]`; comments and blank lines have no tab.
+fn parse_row(row: &'static str) -> Option<Entry> {
+    let (source, targets) = row.split_once('\t')?;
+    let target = targets.split_whitespace().next()?;
+    (!source.is_empty() && !source.starts_with('#')).then_some(Entry { source, target })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_whole() {
+        for (table, rows) in [
+            (COMPATIBILITY, 1002),
+            (TS_PHRASES, 476),
+            (TS_CHARACTERS_EXT, 895),
+            (TS_CHARACTERS, 4148),
+            (ST_PHRASES, 49_647),
+            (ST_CHARACTERS, 4012),
+        ] {
+            assert_eq!(table.lines().filter_map(parse_row).count(), rows);
+        }
+    }
+
+    #[test]
+    fn simplifies() {
+        let converter = Converter::traditional_to_simplified();
+        for (text, wanted) in [
+            ("", ""),
+            ("白日依山盡，黃河入海流。", "白日依山尽，黄河入海流。"),
+            ("春眠不覺曉", "春眠不觉晓"),
+            ("風煙出綺疎", "风烟出绮疎"),
+            ("已经简体 abc\n", "已经简体 abc\n"),
+        ] {
+            assert_eq!(converter.convert(text), wanted);
+        }
+    }
+
+    #[test]
+    fn phrases_come_before_characters() {
+        let converter = Converter::traditional_to_simplified();
+        assert_eq!(converter.convert("乾"), "干");
+        assert_eq!(converter.convert("乾元"), "乾元");
+        assert_eq!(converter.convert("乾乾淨淨"), "干干净净");
+        // The longest phrase wins, and the match goes on behind it.
+        assert_eq!(converter.convert("不瞭解乾元乾"), "不了解乾元干");
+    }
+
+    #[test]
+    fn compatibility_ideographs_come_first() {
+        // U+F9E1 is 李, U+F90A is 金; U+F902 is 車, which is then simplified.
+        let converter = Converter::traditional_to_simplified();
+        assert_eq!(converter.convert("\u{f9e1}\u{f90a}\u{f902}"), "李金车");
+    }
+
+    #[test]
+    fn extension_table_comes_before_the_plain_one() {
+        // TSCharacters alone would keep 㑮.
+        let converter = Converter::traditional_to_simplified();
+        assert_eq!(converter.convert("㑮"), "𫝈");
+    }
+
+    #[test]
+    fn writes_traditional() {
+        let converter = Converter::simplified_to_traditional();
+        for (text, wanted) in [
+            ("春眠不觉晓，处处闻啼鸟。", "春眠不覺曉，處處聞啼鳥。"),
+            ("头发，出发。", "頭髮，出發。"),
+            ("皇后，然后。", "皇后，然後。"),
+        ] {
+            assert_eq!(converter.convert(text), wanted);
+        }
+    }
+}

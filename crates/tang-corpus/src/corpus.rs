@@ -1,0 +1,127 @@
+//! From raw texts to poems of strict form.
+
+use std::{collections::HashSet, path::Path};
+
+use tang_prosody::Form;
+
+use crate::{Converter, CorpusError, Npm, Progress, Source, Step};
+
+/// The poems that the model learns from, in the order of their source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corpus {
+    /// The poems, each of a strict [`Form`], in simplified characters, no two the same.
+    pub poems: Vec<String>,
+    /// What became of the texts.
+    pub counts: Counts,
+}
+
+/// What became of the texts of a source. Those neither irregular nor repeated were kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// The texts that were read.
+    pub read: usize,
+    /// Those that have no strict form.
+    pub irregular: usize,
+    /// Those that have one, but stood in the source before.
+    pub repeated: usize,
+}
+
+impl Corpus {
+    /// Converts each text to simplified characters and keeps it if the whole of it has a strict
+    /// form ([`Form::of`]) and it is no repeat.
+    pub fn from_texts(texts: &[String], on_progress: &mut dyn FnMut(Progress)) -> Self {
+        /// Texts between two reports.
+        const REPORT_EVERY: usize = 500;
+
+        let converter = Converter::traditional_to_simplified();
+        let mut seen = HashSet::new();
+        let mut poems = Vec::new();
+        let mut counts = Counts::default();
+        for text in texts {
+            let poem = converter.convert(text);
+            if Form::of(&poem).is_none() {
+                counts.irregular += 1;
+            } else if seen.insert(poem.clone()) {
+                poems.push(poem);
+            } else {
+                counts.repeated += 1;
+            }
+            counts.read += 1;
+            if counts.read.is_multiple_of(REPORT_EVERY) || counts.read == texts.len() {
+                on_progress(Progress {
+                    step: Step::Clean,
+                    done: counts.read as u64,
+                    total: Some(texts.len() as u64),
+                });
+            }
+        }
+        Self { poems, counts }
+    }
+
+    /// The corpus of the [`Source`] at `path`.
+    ///
+    /// # Errors
+    /// Those of [`Source::read`], and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
+        let texts = Source::detect(path)?.read(on_progress)?;
+        let corpus = Self::from_texts(&texts, on_progress);
+        if corpus.poems.is_empty() {
+            return Err(CorpusError::NoPoems {
+                path: path.to_owned(),
+                read: texts.len(),
+            });
+        }
+        Ok(corpus)
+    }
+
+    /// The corpus of the published collection: 35,135 poems.
+    ///
+    /// # Errors
+    /// Those of [`Npm::fetch`].
+    pub fn fetch(npm: &Npm, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
+        let texts = npm.fetch(on_progress)?;
+        Ok(Self::from_texts(&texts, on_progress))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_regulated_poems_once_and_in_order() {
+        let texts = [
+            "移舟泊煙渚，日暮客愁新。野曠天低樹，江清月近人。",
+            "前不见古人，后不见来者。念天地之悠悠，独怆然而涕下。",
+            "白日依山盡，黃河入海流。欲窮千里目，更上一層樓。",
+            "移舟泊烟渚，日暮客愁新。野旷天低树，江清月近人。",
+            "",
+        ]
+        .map(str::to_owned);
+        let mut reports = Vec::new();
+        let corpus = Corpus::from_texts(&texts, &mut |progress| reports.push(progress));
+        assert_eq!(
+            corpus.poems,
+            [
+                "移舟泊烟渚，日暮客愁新。野旷天低树，江清月近人。",
+                "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+            ]
+        );
+        assert_eq!(
+            corpus.counts,
+            Counts {
+                read: 5,
+                irregular: 2,
+                repeated: 1
+            }
+        );
+        assert_eq!(
+            reports,
+            [Progress {
+                step: Step::Clean,
+                done: 5,
+                total: Some(5)
+            }]
+        );
+    }
+}

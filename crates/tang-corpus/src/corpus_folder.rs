@@ -1,0 +1,113 @@
+//! The built corpus on disk.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use tang_files::{sha256_hex, write_atomically};
+
+use crate::{Corpus, CorpusError, Split};
+
+const POEMS: &str = "tang.txt";
+const TRAIN: &str = "train.txt";
+const VALIDATION: &str = "val.txt";
+/// In the format of the `sha256sum` command, which can check it.
+const CHECKSUMS: &str = "SHA256SUMS";
+
+/// A folder with the corpus and its split as text, one poem a line, each line ended by a newline:
+/// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three.
+///
+/// Each file is replaced whole, the checksums last. An interrupt between two files therefore leaves
+/// a folder without checksums, or with ones that the new files contradict: either is noticed when
+/// the folder is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CorpusFolder {
+    path: PathBuf,
+}
+
+impl CorpusFolder {
+    /// The corpus in the folder `path`, which need not exist yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a corpus was built here to its end. [`CorpusFolder::open`] still checks the files.
+    pub fn exists(&self) -> bool {
+        self.path.join(CHECKSUMS).is_file()
+    }
+
+    /// Writes a corpus and its split, and creates the folder if it is missing.
+    ///
+    /// # Errors
+    /// [`CorpusError::Io`] with the file that could not be written.
+    pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
+        fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
+        let mut checksums = String::new();
+        for (name, poems) in [
+            (TRAIN, &split.train),
+            (VALIDATION, &split.validation),
+            (POEMS, &corpus.poems),
+        ] {
+            let text: String = poems.iter().flat_map(|poem| [poem, "\n"]).collect();
+            checksums += &format!("{}  {name}\n", sha256_hex(&text));
+            self.write_file(name, &text)?;
+        }
+        self.write_file(CHECKSUMS, &checksums)
+    }
+
+    /// The split of the corpus.
+    ///
+    /// # Errors
+    /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing or
+    /// is not the one that was written with the others.
+    pub fn open(&self) -> Result<Split, CorpusError> {
+        Ok(Split {
+            train: self.read_file(TRAIN)?,
+            validation: self.read_file(VALIDATION)?,
+        })
+    }
+
+    /// All poems of the corpus, in the order of their source.
+    ///
+    /// # Errors
+    /// Those of [`CorpusFolder::open`].
+    pub fn poems(&self) -> Result<Vec<String>, CorpusError> {
+        self.read_file(POEMS)
+    }
+
+    fn write_file(&self, name: &str, text: &str) -> Result<(), CorpusError> {
+        let path = self.path.join(name);
+        write_atomically(&path, text.as_bytes()).map_err(CorpusError::io("write", &path))
+    }
+
+    fn read_file(&self, name: &str) -> Result<Vec<String>, CorpusError> {
+        let checksums =
+            read_if_there(&self.path.join(CHECKSUMS))?.ok_or_else(|| CorpusError::NotBuilt {
+                path: self.path.clone(),
+            })?;
+        let path = self.path.join(name);
+        let text = read_if_there(&path)?.filter(|text| {
+            let wanted = format!("{}  {name}", sha256_hex(text));
+            checksums.lines().any(|line| line == wanted)
+        });
+        match text {
+            Some(text) => Ok(text.lines().map(str::to_owned).collect()),
+            None => Err(CorpusError::Changed { path }),
+        }
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Option<String>, CorpusError> {
+    match fs::read(path) {
+        // Bytes that are no UTF-8 fail their checksum.
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CorpusError::io("read", path)(error)),
+    }
+}

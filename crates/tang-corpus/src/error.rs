@@ -1,0 +1,152 @@
+//! What can go wrong between a source of poems and a split corpus.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// The sources that need no npm, named in every error of the fetch.
+const OTHER_SOURCES: &str = "or use `--from PATH`: the package's .tgz, its unpacked folder, a clone of the \
+     chinese-poetry repository, or a UTF-8 text file with one poem a line";
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A file or folder could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// `read`, `write`, `create` or `run`.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// There is no npm to fetch the package with.
+    #[error("`{program}` was not found: install Node.js, which has it, {OTHER_SOURCES}")]
+    NpmMissing {
+        /// The program that was looked for.
+        program: String,
+    },
+    /// npm ran and failed.
+    #[error(
+        "npm could not fetch {package} ({status}): check the network and try again, \
+         {OTHER_SOURCES}\nnpm says:\n{stderr}"
+    )]
+    NpmFailed {
+        /// Name and version of the package.
+        package: String,
+        /// How npm ended.
+        status: std::process::ExitStatus,
+        /// What npm wrote to stderr.
+        stderr: String,
+    },
+    /// The package is not the one whose checksum is known.
+    #[error(
+        "{package} has the integrity {got}, wanted {wanted}: it was damaged or changed on the \
+         way; try again, {OTHER_SOURCES}"
+    )]
+    Integrity {
+        /// Name and version of the package.
+        package: String,
+        /// The published checksum.
+        wanted: String,
+        /// The checksum of what arrived.
+        got: String,
+    },
+    /// An archive is damaged or no gzipped tar at all.
+    #[error(
+        "cannot read {} as a gzipped tar archive: {source}; it may be cut short, fetch it again",
+        path.display()
+    )]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What its reader says.
+        source: io::Error,
+    },
+    /// A file of poems is damaged.
+    #[error(
+        "{} is not a JSON array of poems with `paragraphs`: {source}; fetch it again",
+        path.display()
+    )]
+    Json {
+        /// The file; inside an archive, the path there.
+        path: PathBuf,
+        /// What the parser says.
+        source: serde_json::Error,
+    },
+    /// A folder or archive has no file of Tang poems.
+    #[error(
+        "{} has no file poet.tang.N.json, neither at its top nor in dist/quantangshi, 全唐诗 or \
+         json: give the unpacked package or a clone of the chinese-poetry repository",
+        path.display()
+    )]
+    NoPoemFiles {
+        /// The folder or archive.
+        path: PathBuf,
+    },
+    /// A text file has another encoding.
+    #[error(
+        "{} is not UTF-8 (byte {offset} breaks it): convert it first, \
+         for example `iconv -f GBK -t UTF-8 OLD > NEW`",
+        path.display()
+    )]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not UTF-8, counted from 1.
+        offset: usize,
+    },
+    /// No poem of a strict form was found.
+    #[error(
+        "no regulated poem among the {read} texts of {}: wanted 4 or 8 lines of 5 or 7 Han \
+         characters each, closed by ， and 。 in turn, one poem a line",
+        path.display()
+    )]
+    NoPoems {
+        /// Where they were read.
+        path: PathBuf,
+        /// The number of texts read.
+        read: usize,
+    },
+    /// Too few poems to hold some back for validation.
+    #[error("{got} poem cannot be split: wanted at least {wanted}, one of them for validation")]
+    TooFewPoems {
+        /// The number of poems.
+        got: usize,
+        /// The least that can be split.
+        wanted: usize,
+    },
+    /// There is no corpus in this folder yet.
+    #[error(
+        "no corpus in {}: run `tang data` to build it, or give a text file with one poem a line",
+        path.display()
+    )]
+    NotBuilt {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file of the corpus is not the one that was written with the others.
+    #[error(
+        "{} is missing or changed since the corpus was built: run `tang data` again, \
+         or give your own poems as a text file with one poem a line",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl CorpusError {
+    /// Wraps the system's answer with what was tried: for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The files of Tang poems in the chinese-poetry collection: where they lie and how they read.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::{CorpusError, Progress, Step};
+
+/// Where the files lie: in the package, in the repository, in older states of the repository.
+const FOLDERS: [&str; 3] = ["dist/quantangshi", "全唐诗", "json"];
+
+/// One poem of a file; its title and author are not used.
+#[derive(Deserialize)]
+struct Entry {
+    paragraphs: Vec<String>,
+}
+
+/// The number N of a file `poet.tang.N.json` in one of the known folders, if `path`, relative to
+/// the top of the collection, is one.
+pub(crate) fn number_in_collection(path: &Path) -> Option<u32> {
+    let folder = path.parent()?;
+    number(path).filter(|_| FOLDERS.iter().any(|known| folder == Path::new(known)))
+}
+
+/// The number N of a file `poet.tang.N.json`.
+fn number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_prefix("poet.tang.")?.strip_suffix(".json")?;
+    number.parse().ok()
+}
+
+/// The texts of one file, each a poem's paragraphs joined.
+pub(crate) fn parse(path: &Path, json: &[u8]) -> Result<Vec<String>, CorpusError> {
+    let entries: Vec<Entry> = serde_json::from_slice(json).map_err(|source| CorpusError::Json {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| entry.paragraphs.concat())
+        .collect())
+}
+
+/// The texts of all files in numeric order of N; fails if there is none.
+pub(crate) fn in_order(
+    origin: &Path,
+    mut files: Vec<(u32, Vec<String>)>,
+) -> Result<Vec<String>, CorpusError> {
+    if files.is_empty() {
+        return Err(CorpusError::NoPoemFiles {
+            path: origin.to_owned(),
+        });
+    }
+    files.sort_by_key(|&(number, _)| number);
+    Ok(files.into_iter().flat_map(|(_, texts)| texts).collect())
+}
+
+/// The texts of an unpacked package, a clone of the repository, or a folder with the files at its
+/// top.
+pub(crate) fn read_folder(
+    folder: &Path,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<String>, CorpusError> {
+    let mut paths = files_in(folder)?;
+    for known in FOLDERS {
+        let known = folder.join(known);
+        if paths.is_empty() && known.is_dir() {
+            paths = files_in(&known)?;
+        }
+    }
+    let total = paths.iter().map(|file| file.bytes).sum();
+    let mut done = 0;
+    let mut files = Vec::with_capacity(paths.len());
+    for PoemFile {
+        number,
+        path,
+        bytes,
+    } in paths
+    {
+        let json = fs::read(&path).map_err(CorpusError::io("read", &path))?;
+        files.push((number, parse(&path, &json)?));
+        done += bytes;
+        on_progress(Progress {
+            step: Step::Read,
+            done,
+            total: Some(total),
+        });
+    }
+    in_order(folder, files)
+}
+
+struct PoemFile {
+    number: u32,
+    path: PathBuf,
+    bytes: u64,
+}
+
+/// The poem files directly in `folder`.
+fn files_in(folder: &Path) -> Result<Vec<PoemFile>, CorpusError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(CorpusError::io("read", folder))? {
+        let entry = entry.map_err(CorpusError::io("read", folder))?;
+        let path = entry.path();
+        if let Some(number) = number(&path) {
+            let bytes = entry
+                .metadata()
+                .map_err(CorpusError::io("read", &path))?
+                .len();
+            files.push(PoemFile {
+                number,
+                path,
+                bytes,
+            });
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_only_the_files_of_tang_poems() {
+        for (path, wanted) in [
+            ("dist/quantangshi/poet.tang.57000.json", Some(57_000)),
+            ("全唐诗/poet.tang.0.json", Some(0)),
+            ("json/poet.tang.1000.json", Some(1000)),
+            ("dist/quantangshi/error/poet.tang.0.json", None),
+            ("dist/quantangshi/poet.song.0.json", None),
+            ("dist/quantangshi/authors.tang.json", None),
+            ("poet.tang.0.json", None),
+        ] {
+            assert_eq!(number_in_collection(Path::new(path)), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn paragraphs_are_joined() {
+        let json = r#"[{"title": "t", "paragraphs": ["一，", "二。"]}, {"paragraphs": []}]"#;
+        assert_eq!(
+            parse(Path::new("f"), json.as_bytes()).unwrap(),
+            ["一，二。", ""]
+        );
+    }
+}

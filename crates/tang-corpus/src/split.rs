@@ -1,0 +1,153 @@
+//! Training and validation poems.
+
+use std::{collections::HashSet, path::Path};
+
+use tang_prosody::{COMMA, FULL_STOP};
+
+use crate::{Corpus, CorpusError, CorpusFolder, Progress};
+
+/// One poem in this many is held back.
+const VALIDATION_EVERY: usize = 20;
+/// The fewest poems that can be split.
+const MIN_POEMS: usize = 2;
+
+/// The poems a model learns from and those it is measured on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Split {
+    /// The training poems.
+    pub train: Vec<String>,
+    /// The validation poems; there is always one.
+    pub validation: Vec<String>,
+}
+
+impl Split {
+    /// Holds back every twentieth poem, the ones with index 19, 39 and so on. One of these stays in
+    /// training if half or more of its lines occur in a poem outside that twentieth: the model
+    /// would have seen it, near enough.
+    ///
+    /// Where this holds back none, as with fewer than 20 poems, the last poem is held back.
+    ///
+    /// # Errors
+    /// [`CorpusError::TooFewPoems`] for fewer than two.
+    pub fn of(poems: &[String]) -> Result<Self, CorpusError> {
+        if poems.len() < MIN_POEMS {
+            return Err(CorpusError::TooFewPoems {
+                got: poems.len(),
+                wanted: MIN_POEMS,
+            });
+        }
+        let in_twentieth = |index: usize| index % VALIDATION_EVERY == VALIDATION_EVERY - 1;
+        let lines_outside: HashSet<&str> = poems
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| !in_twentieth(index))
+            .flat_map(|(_, poem)| lines(poem))
+            .collect();
+        let is_near_duplicate = |poem: &str| {
+            let found = lines(poem).filter(|line| lines_outside.contains(line));
+            2 * found.count() >= lines(poem).count()
+        };
+
+        let mut train = Vec::new();
+        let mut validation = Vec::new();
+        for (index, poem) in poems.iter().enumerate() {
+            if in_twentieth(index) && !is_near_duplicate(poem) {
+                validation.push(poem.clone());
+            } else {
+                train.push(poem.clone());
+            }
+        }
+        if validation.is_empty() {
+            validation.extend(train.pop());
+        }
+        Ok(Self { train, validation })
+    }
+
+    /// The split at `path`: that of a [`CorpusFolder`] if it is a folder, else that of the poems in
+    /// a text file.
+    ///
+    /// # Errors
+    /// Those of [`CorpusFolder::open`], or of [`Corpus::read`] and [`Split::of`].
+    pub fn load(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
+        if path.is_dir() {
+            CorpusFolder::new(path).open()
+        } else {
+            Self::of(&Corpus::read(path, on_progress)?.poems)
+        }
+    }
+}
+
+/// The lines of a poem, without their marks.
+fn lines(poem: &str) -> impl Iterator<Item = &str> {
+    poem.split_terminator([COMMA, FULL_STOP])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A poem no line of which any other number has.
+    fn poem(number: u32) -> String {
+        let c = |place: u32| char::from_u32(0x4e00 + 4 * number + place).unwrap();
+        format!(
+            "{0}一一一一，{1}一一一一。{2}一一一一，{3}一一一一。",
+            c(0),
+            c(1),
+            c(2),
+            c(3)
+        )
+    }
+
+    fn poems(count: u32) -> Vec<String> {
+        (0..count).map(poem).collect()
+    }
+
+    #[test]
+    fn every_twentieth_is_held_back() {
+        let poems = poems(45);
+        let split = Split::of(&poems).unwrap();
+        assert_eq!(split.validation, [poem(19), poem(39)]);
+        assert_eq!(split.train.len(), 43);
+        assert_eq!(split.train[18..20], [poem(18), poem(20)]);
+    }
+
+    #[test]
+    fn half_of_the_lines_elsewhere_keeps_a_poem_in_training() {
+        let mut poems = poems(60);
+        let couplet = |poem: &str| poem.split_inclusive('。').next().unwrap().to_owned();
+        let line = |poem: &str| poem.split_inclusive('，').next().unwrap().to_owned();
+        // Two of four lines stand in poem 50.
+        poems[19] = couplet(&poems[50]) + &couplet(&poems[19]);
+        // One of four lines stands in poem 3.
+        let rest = poems[39].split_once('，').unwrap().1.to_owned();
+        poems[39] = line(&poems[3]) + &rest;
+        // The whole of it stands in poem 39, but that is of the twentieth too.
+        poems[59] = poems[39].clone();
+        let split = Split::of(&poems).unwrap();
+        assert_eq!(split.validation, [poems[39].clone(), poems[59].clone()]);
+        assert_eq!(split.train[19], poems[19]);
+    }
+
+    #[test]
+    fn a_small_corpus_holds_back_its_last_poem() {
+        let poems = poems(19);
+        let split = Split::of(&poems).unwrap();
+        assert_eq!(split.validation, poems[18..]);
+        assert_eq!(split.train, poems[..18]);
+
+        let mut near_duplicates = self::poems(21);
+        near_duplicates[19] = near_duplicates[0].clone();
+        let split = Split::of(&near_duplicates).unwrap();
+        assert_eq!(split.validation, near_duplicates[20..]);
+    }
+
+    #[test]
+    fn one_poem_is_too_few() {
+        let error = Split::of(&poems(1)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "1 poem cannot be split: wanted at least 2, one of them for validation"
+        );
+        assert!(Split::of(&poems(2)).is_ok());
+    }
+}

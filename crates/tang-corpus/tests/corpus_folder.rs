@@ -1,0 +1,83 @@
+//! A corpus on disk is whole, or it is refused.
+
+use std::fs;
+
+use tang_corpus::{Corpus, CorpusError, CorpusFolder, Split};
+use tempfile::{TempDir, tempdir};
+
+fn corpus() -> Corpus {
+    let texts = [
+        "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+        "移舟泊烟渚，日暮客愁新。野旷天低树，江清月近人。",
+        "空山不见人，但闻人语响。返景入深林，复照青苔上。",
+    ]
+    .map(str::to_owned);
+    Corpus::from_texts(&texts, &mut |_| {})
+}
+
+fn written() -> (TempDir, CorpusFolder, Corpus, Split) {
+    let parent = tempdir().unwrap();
+    let folder = CorpusFolder::new(parent.path().join("data"));
+    let corpus = corpus();
+    let split = Split::of(&corpus.poems).unwrap();
+    assert!(!folder.exists());
+    folder.write(&corpus, &split).unwrap();
+    (parent, folder, corpus, split)
+}
+
+#[test]
+fn opens_what_it_wrote() {
+    let (_parent, folder, corpus, split) = written();
+    assert!(folder.exists());
+    assert_eq!(folder.open().unwrap(), split);
+    assert_eq!(folder.poems().unwrap(), corpus.poems);
+    assert_eq!(Split::load(folder.path(), &mut |_| {}).unwrap(), split);
+    assert_eq!(
+        fs::read_to_string(folder.path().join("val.txt")).unwrap(),
+        "空山不见人，但闻人语响。返景入深林，复照青苔上。\n"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+#[test]
+fn empty_folder_says_how_to_build() {
+    let folder = tempdir().unwrap();
+    let error = CorpusFolder::new(folder.path()).open().unwrap_err();
+    assert!(matches!(error, CorpusError::NotBuilt { .. }), "{error:?}");
+    assert!(error.to_string().contains("run `tang data`"), "{error}");
+}
+
+#[test]
+fn interrupt_between_two_files_is_noticed() {
+    // The first build, stopped before the checksums.
+    let (_parent, folder, ..) = written();
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    assert!(!folder.exists());
+    assert!(matches!(folder.open(), Err(CorpusError::NotBuilt { .. })));
+
+    // A later build with other poems, stopped after the first file.
+    let (_parent, folder, corpus, _) = written();
+    let other = Split::of(&corpus.poems[..2]).unwrap();
+    fs::write(folder.path().join("train.txt"), other.train.join("\n")).unwrap();
+    let error = folder.open().unwrap_err();
+    assert!(
+        matches!(&error, CorpusError::Changed { path } if path.ends_with("train.txt")),
+        "{error:?}"
+    );
+    folder
+        .write(&corpus, &Split::of(&corpus.poems).unwrap())
+        .unwrap();
+    assert!(folder.open().is_ok());
+}
+
+#[test]
+fn missing_or_damaged_file_is_named() {
+    let (_parent, folder, ..) = written();
+    let validation = folder.path().join("val.txt");
+    fs::write(&validation, b"\xff").unwrap();
+    assert!(matches!(folder.open(), Err(CorpusError::Changed { path }) if path == validation));
+    fs::remove_file(&validation).unwrap();
+    let error = folder.open().unwrap_err();
+    assert!(error.to_string().contains("val.txt"), "{error}");
+    assert!(folder.poems().is_ok());
+}

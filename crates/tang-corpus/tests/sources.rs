@@ -1,0 +1,190 @@
+//! Every kind of source gives the same poems, and every damage its own error.
+
+use std::{
+    fs::{self, File},
+    path::Path,
+};
+
+use flate2::{Compression, write::GzEncoder};
+use tang_corpus::{Corpus, CorpusError, Source, Split, Step};
+use tempfile::{TempDir, tempdir};
+
+const ZERO: &str = r#"[
+    {"author": "王之渙", "paragraphs": ["白日依山盡，黃河入海流。", "欲窮千里目，更上一層樓。"]},
+    {"author": "陳子昂", "paragraphs": ["前不見古人，後不見來者。"]}
+]"#;
+const TWO: &str = r#"[{"paragraphs": ["移舟泊煙渚，日暮客愁新。", "野曠天低樹，江清月近人。"]}]"#;
+const TEN: &str = r#"[{"paragraphs": ["空山不見人，但聞人語響。", "返景入深林，復照青苔上。"]}]"#;
+
+/// The files of a collection, not in order and with some that are not wanted.
+const FILES: [(&str, &str); 6] = [
+    ("poet.tang.10000.json", TEN),
+    ("poet.tang.0.json", ZERO),
+    ("poet.tang.2000.json", TWO),
+    ("poet.song.0.json", "not read"),
+    ("authors.tang.json", "not read"),
+    ("error/poet.tang.0.json", "not read"),
+];
+
+const POEMS: [&str; 3] = [
+    "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+    "移舟泊烟渚，日暮客愁新。野旷天低树，江清月近人。",
+    "空山不见人，但闻人语响。返景入深林，复照青苔上。",
+];
+
+fn collection(subfolder: &str) -> TempDir {
+    let folder = tempdir().unwrap();
+    for (name, json) in FILES {
+        let path = folder.path().join(subfolder).join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, json).unwrap();
+    }
+    folder
+}
+
+fn archive(path: &Path, top: &str) {
+    let mut builder = tar::Builder::new(GzEncoder::new(
+        File::create(path).unwrap(),
+        Compression::fast(),
+    ));
+    for (name, json) in FILES {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(json.len() as u64);
+        header.set_mode(0o644);
+        builder
+            .append_data(&mut header, format!("{top}/{name}"), json.as_bytes())
+            .unwrap();
+    }
+    builder.into_inner().unwrap().finish().unwrap();
+}
+
+fn read(path: &Path) -> Result<Corpus, CorpusError> {
+    Corpus::read(path, &mut |_| {})
+}
+
+/// Reads a text file with these bytes.
+fn read_text(bytes: impl AsRef<[u8]>) -> Result<Corpus, CorpusError> {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("poems.txt");
+    fs::write(&path, bytes).unwrap();
+    read(&path)
+}
+
+#[test]
+fn folders_of_every_layout_are_read_in_numeric_order() {
+    for layout in ["dist/quantangshi", "全唐诗", "json", ""] {
+        let folder = collection(layout);
+        let corpus = read(folder.path()).unwrap();
+        assert_eq!(corpus.poems, POEMS, "{layout}");
+        assert_eq!((corpus.counts.read, corpus.counts.irregular), (4, 1));
+    }
+}
+
+#[test]
+fn archives_are_read_in_numeric_order_and_report_bytes() {
+    for top in ["package/dist/quantangshi", "chinese-poetry-master/全唐诗"] {
+        let folder = tempdir().unwrap();
+        // Told by what is in it, not by its name.
+        let path = folder.path().join("fetched");
+        archive(&path, top);
+        assert_eq!(
+            Source::detect(&path).unwrap(),
+            Source::Archive(path.clone())
+        );
+        let mut last = None;
+        let corpus = Corpus::read(&path, &mut |progress| {
+            if progress.step == Step::Read {
+                last = Some(progress);
+            }
+        })
+        .unwrap();
+        assert_eq!(corpus.poems, POEMS, "{top}");
+        let last = last.unwrap();
+        assert_eq!(last.total, Some(fs::metadata(&path).unwrap().len()));
+        assert!(last.done > 0 && last.done <= last.total.unwrap());
+    }
+}
+
+#[test]
+fn text_file_may_have_bom_crlf_blank_lines_and_other_lines() {
+    let text = format!(
+        "\u{feff}{}\r\n\r\n  {}\u{3000}\r\n登鹳雀楼\r\n{}\r\n{}",
+        POEMS[0], POEMS[1], POEMS[0], "空山不見人，但聞人語響。返景入深林，復照青苔上。"
+    );
+    let corpus = read_text(text).unwrap();
+    assert_eq!(corpus.poems, POEMS);
+    assert_eq!(corpus.counts.read, 5);
+    assert_eq!(corpus.counts.irregular, 1);
+    assert_eq!(corpus.counts.repeated, 1);
+}
+
+#[test]
+fn other_encodings_are_refused_with_the_way_to_convert() {
+    // 白日 in GBK.
+    let error = read_text(b"ok\n\xb0\xd7\xc8\xd5").unwrap_err();
+    assert!(
+        matches!(error, CorpusError::NotUtf8 { offset: 4, .. }),
+        "{error:?}"
+    );
+    assert!(
+        error.to_string().contains("iconv -f GBK -t UTF-8"),
+        "{error}"
+    );
+}
+
+#[test]
+fn sources_without_a_poem_are_refused() {
+    for text in ["", "\n\n", "x", "登鹳雀楼\n王之涣\n"] {
+        let error = read_text(text).unwrap_err();
+        assert!(matches!(error, CorpusError::NoPoems { .. }), "{error:?}");
+    }
+    let folder = tempdir().unwrap();
+    let error = read(folder.path()).unwrap_err();
+    assert!(
+        matches!(error, CorpusError::NoPoemFiles { .. }),
+        "{error:?}"
+    );
+    let missing = folder.path().join("missing");
+    let error = read(&missing).unwrap_err();
+    assert!(
+        matches!(&error, CorpusError::Io { action: "read", path, .. } if *path == missing),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn damaged_json_names_the_file() {
+    let folder = collection("json");
+    fs::write(
+        folder.path().join("json/poet.tang.2000.json"),
+        &TWO.as_bytes()[..50],
+    )
+    .unwrap();
+    let error = read(folder.path()).unwrap_err();
+    assert!(matches!(error, CorpusError::Json { .. }), "{error:?}");
+    assert!(error.to_string().contains("poet.tang.2000.json"), "{error}");
+}
+
+#[test]
+fn damaged_archive_names_the_file() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("package.tgz");
+    archive(&path, "package/dist/quantangshi");
+    let bytes = fs::read(&path).unwrap();
+    for damaged in [&bytes[..bytes.len() / 2], b"\x1f\x8bnothing".as_slice()] {
+        fs::write(&path, damaged).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(matches!(error, CorpusError::Archive { .. }), "{error:?}");
+        assert!(error.to_string().contains("package.tgz"), "{error}");
+    }
+}
+
+#[test]
+fn a_text_file_splits_without_a_folder() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("poems.txt");
+    fs::write(&path, POEMS.join("\n")).unwrap();
+    let split = Split::load(&path, &mut |_| {}).unwrap();
+    assert_eq!(split.train, POEMS[..2]);
+    assert_eq!(split.validation, POEMS[2..]);
+}
