@@ -1,0 +1,103 @@
+//! What can go wrong with a model: a cache that is full, and files that are not what they should be.
+
+use std::path::{Path, PathBuf};
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// More positions were asked for than the cache, or the model without one, has.
+    #[error(
+        "the context is full: {held} positions are held and {added} more do not fit into {capacity}; generate fewer characters or train a model with a longer context"
+    )]
+    ContextFull {
+        /// Positions held already.
+        held: usize,
+        /// Positions to be added.
+        added: usize,
+        /// Positions there are.
+        capacity: usize,
+    },
+    /// The configuration describes no possible model.
+    #[error("impossible model: {reason}")]
+    Config {
+        /// What is wrong, with the numbers.
+        reason: String,
+    },
+    /// A tensor that the configuration asks for is not in the file.
+    #[error(
+        "tensor `{name}` is missing: the weights belong to another model than config.json describes"
+    )]
+    MissingTensor {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// A tensor of the file has no place in the model.
+    #[error(
+        "tensor `{name}` has no place in the model: the weights belong to another model than config.json describes"
+    )]
+    ExtraTensor {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// A tensor has another shape than the configuration says.
+    #[error("tensor `{name}` has shape {got:?}, but config.json asks for {wanted:?}")]
+    Shape {
+        /// The name of the tensor.
+        name: String,
+        /// The shape that the configuration asks for.
+        wanted: Vec<usize>,
+        /// The shape in the file.
+        got: Vec<usize>,
+    },
+    /// A tensor is stored as something else than 32-bit floats.
+    #[error("tensor `{name}` is stored as {dtype}; only F32 is read: convert the file")]
+    Dtype {
+        /// The name of the tensor.
+        name: String,
+        /// The type in the file.
+        dtype: String,
+    },
+    /// A file is damaged or of another kind.
+    #[error("{path}: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The folder holds no model.
+    #[error(
+        "{path} holds no model ({missing} is missing): train one with `tang train`, or name another folder with --checkpoint"
+    )]
+    NoModel {
+        /// The folder.
+        path: PathBuf,
+        /// The file that was looked for.
+        missing: String,
+    },
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl ModelError {
+    /// An [`Io`](Self::Io) error at `path`, for `map_err`.
+    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The key/value cache: what attention computed for earlier positions, kept so that each new
+//! token passes through the network once.
+
+use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+
+use crate::{ModelConfig, ModelError};
+
+/// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
+///
+/// Each row has a length of its own, and that length is the only record of positions: a row's
+/// next token stands at position `length`. Keys and values beyond a row's length are never read,
+/// so [`truncate`](Self::truncate) only lowers numbers.
+#[derive(Debug)]
+pub struct KvCache {
+    layers: Vec<LayerCache>,
+    lengths: Vec<usize>,
+    capacity: usize,
+    bytes_per_token: usize,
+}
+
+/// Keys and values of one layer, each `[batch, heads, capacity, head_dim]`.
+#[derive(Debug)]
+struct LayerCache {
+    keys: Tensor<4>,
+    values: Tensor<4>,
+}
+
+impl KvCache {
+    /// An empty cache of `batch` rows with room for `capacity` tokens each; a capacity beyond the
+    /// model's context is cut to it.
+    pub fn new(config: &ModelConfig, batch: usize, capacity: usize, device: &Device) -> Self {
+        let capacity = capacity.min(config.context);
+        let zeros = || Tensor::zeros([batch, config.heads, capacity, config.head_dim()], device);
+        let layers = (0..config.layers)
+            .map(|_| LayerCache {
+                keys: zeros(),
+                values: zeros(),
+            })
+            .collect();
+        Self {
+            layers,
+            lengths: vec![0; batch],
+            capacity,
+            bytes_per_token: config.cache_bytes_per_token(),
+        }
+    }
+
+    /// How many tokens each row holds.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// How many tokens a row can hold.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes of keys and values that the rows hold now.
+    pub fn used_bytes(&self) -> usize {
+        self.lengths.iter().sum::<usize>() * self.bytes_per_token
+    }
+
+    /// Bytes that are set aside for keys and values.
+    pub fn allocated_bytes(&self) -> usize {
+        self.lengths.len() * self.capacity * self.bytes_per_token
+    }
+
+    /// Forgets all tokens of row `i` from position `lengths[i]` on.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one length a row, or one is longer than its row.
+    pub fn truncate(&mut self, lengths: &[usize]) {
+        assert_eq!(lengths.len(), self.lengths.len(), "one length a row");
+        for (row, (held, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
+            assert!(
+                length <= held,
+                "row {row} holds {held} tokens, not {length}"
+            );
+            *held = *length;
+        }
+    }
+
+    /// Makes row `rows[i]` the new row `i`: drops, reorders or duplicates rows.
+    ///
+    /// # Panics
+    ///
+    /// If a row does not exist.
+    pub fn select(&mut self, rows: &[usize]) {
+        self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
+        let indices: Vec<i32> = rows.iter().map(|row| *row as i32).collect();
+        for layer in &mut self.layers {
+            for tensor in [&mut layer.keys, &mut layer.values] {
+                let indices = TensorData::new(indices.clone(), [rows.len()]);
+                let indices = Tensor::<1, Int>::from_data(indices, &tensor.device());
+                tensor.inplace(|tensor| tensor.select(0, indices));
+            }
+        }
+    }
+
+    /// Where `added` new tokens a row would stand.
+    pub(crate) fn positions(&self, batch: usize, added: usize) -> Result<Positions, ModelError> {
+        assert_eq!(batch, self.lengths.len(), "the cache has other rows");
+        let longest = self.lengths.iter().copied().max().unwrap_or(0);
+        if longest + added > self.capacity {
+            return Err(ModelError::ContextFull {
+                held: longest,
+                added,
+                capacity: self.capacity,
+            });
+        }
+        if self.lengths.iter().all(|length| *length == longest) {
+            return Ok(Positions::Uniform { start: longest });
+        }
+        // Query t of row r stands at lengths[r] + t and must not see a key behind it.
+        let keys = longest + added;
+        let hidden: Vec<bool> = self
+            .lengths
+            .iter()
+            .flat_map(|start| {
+                (*start..start + added).flat_map(move |own| (0..keys).map(move |key| key > own))
+            })
+            .collect();
+        let hidden = TensorData::new(hidden, [batch, 1, added, keys]);
+        let device = self.layers[0].keys.device();
+        Ok(Positions::Ragged {
+            starts: self.lengths.clone(),
+            hidden: Tensor::from_data(hidden, &device),
+        })
+    }
+
+    /// The part of the cache that one layer may write.
+    pub(crate) fn slot<'a>(&'a mut self, layer: usize, positions: &'a Positions) -> LayerSlot<'a> {
+        LayerSlot {
+            layer: &mut self.layers[layer],
+            positions,
+        }
+    }
+
+    /// Counts `added` tokens a row as held, once every layer has written them.
+    pub(crate) fn advance(&mut self, added: usize) {
+        for length in &mut self.lengths {
+            *length += added;
+        }
+    }
+}
+
+/// Where the new tokens of a forward pass stand.
+pub(crate) enum Positions {
+    /// Every row's first new token stands at `start`.
+    Uniform {
+        /// Tokens that every row holds already.
+        start: usize,
+    },
+    /// Rows of different lengths.
+    Ragged {
+        /// Tokens that each row holds already.
+        starts: Vec<usize>,
+        /// `[batch, 1, added, keys]`: true where a key must not be seen.
+        hidden: Tensor<4, Bool>,
+    },
+}
+
+/// One layer's part of the cache during one forward pass.
+pub(crate) struct LayerSlot<'a> {
+    layer: &'a mut LayerCache,
+    positions: &'a Positions,
+}
+
+impl LayerSlot<'_> {
+    /// Writes new keys and values behind those held and returns all of them, with a mask if the
+    /// rows have different lengths.
+    ///
+    /// # Shapes
+    ///
+    /// - key, value: `[batch, heads, added, head_dim]`
+    /// - output: twice `[batch, heads, longest + added, head_dim]`, mask `[batch, 1, added, longest + added]`
+    pub(crate) fn append(
+        self,
+        key: Tensor<4>,
+        value: Tensor<4>,
+    ) -> (Tensor<4>, Tensor<4>, Option<Tensor<4, Bool>>) {
+        let added = key.dims()[2];
+        let keys = write(&mut self.layer.keys, key, self.positions);
+        let values = write(&mut self.layer.values, value, self.positions);
+        let (held, mask) = match self.positions {
+            Positions::Uniform { start } => (*start, None),
+            Positions::Ragged { starts, hidden } => (
+                starts.iter().copied().max().unwrap_or(0),
+                Some(hidden.clone()),
+            ),
+        };
+        let filled = |tensor: Tensor<4>| tensor.narrow(2, 0, held + added);
+        (filled(keys), filled(values), mask)
+    }
+}
+
+/// Writes `new` into `store` at each row's position, in place, and returns a handle to it.
+fn write(store: &mut Tensor<4>, new: Tensor<4>, positions: &Positions) -> Tensor<4> {
+    let [_, heads, added, head_dim] = new.dims();
+    // The store is moved through each write: a second handle would force a copy of it.
+    match positions {
+        Positions::Uniform { start } => store.inplace(|tensor| {
+            tensor.slice_assign(
+                [
+                    0..new.dims()[0],
+                    0..heads,
+                    *start..start + added,
+                    0..head_dim,
+                ],
+                new,
+            )
+        }),
+        Positions::Ragged { starts, .. } => {
+            for (row, start) in starts.iter().enumerate() {
+                let own = new.clone().narrow(0, row, 1);
+                store.inplace(|tensor| {
+                    tensor.slice_assign(
+                        [row..row + 1, 0..heads, *start..start + added, 0..head_dim],
+                        own,
+                    )
+                });
+            }
+        }
+    }
+    store.clone()
+}
