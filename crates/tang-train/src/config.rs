@@ -1,0 +1,149 @@
+//! What a training run is told, and the three presets.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::TrainError;
+
+/// Everything that decides the course of a training run.
+///
+/// Two runs of one configuration on one corpus give the same losses.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrainConfig {
+    /// Seed of the starting values and of the order of the poems.
+    pub seed: u64,
+    /// Optimiser steps in the whole run.
+    pub steps: usize,
+    /// Characters a step, at the most.
+    pub batch_tokens: usize,
+    /// Learning rate at the end of the warm-up.
+    pub peak_learning_rate: f64,
+    /// Steps of linear warm-up.
+    pub warmup_steps: usize,
+    /// Weight decay of the matrices.
+    pub weight_decay: f32,
+    /// Largest norm of all gradients together.
+    pub max_gradient_norm: f32,
+    /// Steps between two evaluations.
+    pub evaluate_every: usize,
+}
+
+impl TrainConfig {
+    /// Checks that a run of this configuration can exist.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Config`] with what does not fit.
+    pub fn validate(&self) -> Result<(), TrainError> {
+        let reason = if self.steps == 0 {
+            "0 steps".to_owned()
+        } else if self.evaluate_every == 0 {
+            "evaluation every 0 steps".to_owned()
+        } else if !(self.peak_learning_rate > 0.0 && self.peak_learning_rate < 1.0) {
+            format!(
+                "a learning rate of {}, not between 0 and 1",
+                self.peak_learning_rate
+            )
+        } else {
+            return Ok(());
+        };
+        Err(TrainError::Config { reason })
+    }
+}
+
+/// How long to train: the one dial. Times are those of two cores of a 2020s server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preset {
+    /// About 10 minutes.
+    Quick,
+    /// About 45 minutes.
+    Default,
+    /// About two hours.
+    Best,
+}
+
+impl Preset {
+    /// The three presets, shortest first.
+    pub const ALL: [Self; 3] = [Self::Quick, Self::Default, Self::Best];
+
+    /// The name as typed on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Default => "default",
+            Self::Best => "best",
+        }
+    }
+
+    /// The configuration that this preset stands for.
+    pub fn config(self) -> TrainConfig {
+        let steps = match self {
+            Self::Quick => 500,
+            Self::Default => 2400,
+            Self::Best => 6400,
+        };
+        TrainConfig {
+            seed: 0,
+            steps,
+            batch_tokens: 4096,
+            peak_learning_rate: 3e-3,
+            warmup_steps: 100,
+            weight_decay: 0.1,
+            max_gradient_norm: 1.0,
+            evaluate_every: steps / 10,
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = TrainError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|preset| preset.name() == name)
+            .ok_or_else(|| TrainError::Config {
+                reason: format!("no preset `{name}`: use quick, default or best"),
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_possible_and_named() {
+        for preset in Preset::ALL {
+            preset.config().validate().unwrap();
+            assert_eq!(preset.name().parse::<Preset>().unwrap(), preset);
+        }
+        let error = "fast".parse::<Preset>().unwrap_err().to_string();
+        assert!(error.contains("quick, default or best"), "{error}");
+    }
+
+    #[test]
+    fn refuses_impossible_runs() {
+        let good = Preset::Quick.config();
+        for bad in [
+            TrainConfig { steps: 0, ..good },
+            TrainConfig {
+                evaluate_every: 0,
+                ..good
+            },
+            TrainConfig {
+                peak_learning_rate: f64::NAN,
+                ..good
+            },
+        ] {
+            assert!(bad.validate().is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What can go wrong while training.
+
+use std::path::{Path, PathBuf};
+
+use tang_model::ModelError;
+use tang_tokenizer::TokenizerError;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// The configuration describes no possible run.
+    #[error("impossible training run: {reason}")]
+    Config {
+        /// What is wrong, with the numbers.
+        reason: String,
+    },
+    /// The loss is no number any more.
+    #[error(
+        "the loss of step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; lower the learning rate"
+    )]
+    Diverged {
+        /// The step.
+        step: usize,
+        /// Its loss.
+        loss: f64,
+    },
+    /// A poem does not fit into the model.
+    #[error(
+        "poem {poem} has {length} characters with its newlines, and the context holds {context}"
+    )]
+    PoemTooLong {
+        /// Index of the poem, from 0.
+        poem: usize,
+        /// Its length.
+        length: usize,
+        /// The model's context.
+        context: usize,
+    },
+    /// There is nothing to train on.
+    #[error("no poem fills a batch of {batch_tokens} characters: use a larger corpus")]
+    NoBatch {
+        /// Characters a batch.
+        batch_tokens: usize,
+    },
+    /// The folder holds a run already.
+    #[error(
+        "{path} holds a training run already: go on with --resume, or name another folder with --out"
+    )]
+    RunExists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no run to resume.
+    #[error("{path} holds no training run to resume: start one without --resume")]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Another process trains into the folder.
+    #[error(
+        "another training is writing to {path}: wait for it, or name another folder with --out"
+    )]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The run was started with another vocabulary.
+    #[error(
+        "the run was started on another corpus (vocabulary {wanted}, this one has {got}): resume on that corpus, or start a new run"
+    )]
+    OtherVocabulary {
+        /// Fingerprint that the run was started with.
+        wanted: String,
+        /// Fingerprint of the corpus given now.
+        got: String,
+    },
+    /// A file is damaged or of another kind.
+    #[error("{path}: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The model refused.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The vocabulary refused.
+    #[error(transparent)]
+    Tokenizer(#[from] TokenizerError),
+}
+
+impl TrainError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Gradients of a whole model: of a batch by parts, their sum, and their common norm.
+
+use burn::{
+    module::{Module, ModuleVisitor, Param},
+    optim::GradientsParams,
+    tensor::Tensor,
+};
+use tang_model::Transformer;
+
+use crate::{Batch, TrainError, evaluation::input_tensor, head_loss::head_loss};
+
+/// Parts of a batch that are differentiated at the same time, each on a thread of its own.
+///
+/// It is a constant and not the number of cores, since the sum of the parts depends on it in the
+/// last digits and a seed should give the same losses on every machine.
+const PARTS: usize = 2;
+
+/// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
+pub(crate) fn batch_gradients(
+    model: &Transformer,
+    batch: &Batch,
+) -> Result<(f64, GradientsParams), TrainError> {
+    let parts = batch.split(PARTS);
+    let share = |part: &Batch| part.targets.len() as f64 / batch.targets.len() as f64;
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = parts
+            .iter()
+            .map(|part| {
+                // Graphs that share parameters wait for each other; a fork has its own.
+                let model = model.clone().fork(&model.device());
+                scope.spawn(move || part_gradients(&model, part, share(part)))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    let mut sum = GradientsParams::new();
+    let mut loss = 0.0;
+    for result in results {
+        let (nats, gradients) = result?;
+        loss += nats;
+        model.visit(&mut Adder {
+            sum: &mut sum,
+            more: gradients,
+        });
+    }
+    Ok((loss, sum))
+}
+
+/// What one part, `share` of its batch, adds to the mean loss and its gradients.
+///
+/// The output head is differentiated by hand (see [`head_loss`]); what it says about the hidden
+/// states enters the graph as the gradient of their product with it.
+fn part_gradients(
+    model: &Transformer,
+    part: &Batch,
+    share: f64,
+) -> Result<(f64, GradientsParams), TrainError> {
+    let width = model.config().width as i32;
+    let hidden = model
+        .forward(input_tensor(model, part), None)?
+        .reshape([-1, width]);
+    let head = model.output_head().inner();
+    let loss = head_loss(hidden.clone().inner(), head, &part.targets, share);
+    let product = hidden * Tensor::from_inner(loss.hidden_gradient);
+    let mut gradients = GradientsParams::from_grads(product.sum().backward(), model);
+
+    // The head is the token embedding, which has a gradient from the input side, too.
+    let head = model.output_head_id();
+    let sum = match gradients.remove::<2>(head) {
+        Some(embedding) => embedding + loss.head_gradient,
+        None => loss.head_gradient,
+    };
+    gradients.register(head, sum);
+    Ok((loss.nats_per_char, gradients))
+}
+
+/// Adds `more` to `sum`, parameter by parameter.
+struct Adder<'a> {
+    sum: &'a mut GradientsParams,
+    more: GradientsParams,
+}
+
+impl ModuleVisitor for Adder<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let both = match (
+            self.sum.remove::<D>(param.id),
+            self.more.remove::<D>(param.id),
+        ) {
+            (Some(a), Some(b)) => a + b,
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return,
+        };
+        self.sum.register(param.id, both);
+    }
+}
+
+/// Scales all gradients down together if their common norm is above `max_norm`, and returns the
+/// norm they had (Pascanu et al., *On the difficulty of training recurrent neural networks*, 2013).
+///
+/// Burn's own clipping looks at each tensor alone, which changes the direction of the step.
+pub(crate) fn clip_global_norm(
+    model: &Transformer,
+    gradients: &mut GradientsParams,
+    max_norm: f32,
+) -> f32 {
+    let mut norm = SquaredNorm {
+        gradients,
+        sum: 0.0,
+    };
+    model.visit(&mut norm);
+    let norm = norm.sum.sqrt() as f32;
+    if norm > max_norm {
+        model.visit(&mut Scale {
+            gradients,
+            factor: max_norm / norm,
+        });
+    }
+    norm
+}
+
+struct SquaredNorm<'a> {
+    gradients: &'a GradientsParams,
+    sum: f64,
+}
+
+impl ModuleVisitor for SquaredNorm<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.get::<D>(param.id) {
+            let square: f32 = gradient.square().sum().into_scalar();
+            self.sum += f64::from(square);
+        }
+    }
+}
+
+struct Scale<'a> {
+    gradients: &'a mut GradientsParams,
+    factor: f32,
+}
+
+impl ModuleVisitor for Scale<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.remove::<D>(param.id) {
+            let scaled = gradient.mul_scalar(self.factor);
+            self.gradients.register(param.id, scaled);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Cross-entropy at the output head, a few rows at a time.
+//!
+//! All logits of a step would be the largest tensor of the whole network (4,096 x 6,289 numbers
+//! are 103 MB) and would be passed over several times. Here each chunk of rows is scored, turned
+//! into its gradients and forgotten while it is still in a near cache. The gradients are written
+//! by hand, outside autodiff: with p = softmax(h W^T), the gradient of a row's cross-entropy with
+//! respect to its logits is p - onehot(target).
+
+use burn::tensor::{IndexingUpdateOp, Int, Tensor, TensorData, activation::softmax};
+use tang_tokenizer::TokenId;
+
+/// Rows that are scored at once.
+const CHUNK_ROWS: usize = 256;
+
+/// The weighted mean loss over all rows, and its gradients.
+pub(crate) struct HeadLoss {
+    /// Weight times mean nats a token.
+    pub nats_per_char: f64,
+    /// Gradient of it with respect to the hidden states, `[rows, width]`.
+    pub hidden_gradient: Tensor<2>,
+    /// Gradient of it with respect to the output head, `[vocab_size, width]`.
+    pub head_gradient: Tensor<2>,
+}
+
+/// Scores every row against its target, and differentiates `weight` times the mean.
+///
+/// # Shapes
+///
+/// - hidden: `[rows, width]`, on a device without autodiff
+/// - head: `[vocab_size, width]`, likewise
+/// - targets: one token a row
+pub(crate) fn head_loss(
+    hidden: Tensor<2>,
+    head: Tensor<2>,
+    targets: &[TokenId],
+    weight: f64,
+) -> HeadLoss {
+    let [rows, width] = hidden.dims();
+    let weight = weight / rows as f64;
+    let mut total = 0.0;
+    let mut hidden_gradients = Vec::with_capacity(rows.div_ceil(CHUNK_ROWS));
+    let mut head_gradient: Option<Tensor<2>> = None;
+    for (start, targets) in chunks(targets) {
+        let hidden = hidden
+            .clone()
+            .slice([start..start + targets.len(), 0..width]);
+        let (probabilities, nats) = score(hidden.clone(), head.clone(), targets);
+        total += nats.iter().sum::<f64>();
+
+        let minus_one = Tensor::full([targets.len(), 1], -1.0, &hidden.device());
+        let error = probabilities
+            .scatter(
+                1,
+                column(targets, &hidden),
+                minus_one,
+                IndexingUpdateOp::Add,
+            )
+            .mul_scalar(weight);
+        hidden_gradients.push(error.clone().matmul(head.clone()));
+        let own = error.transpose().matmul(hidden);
+        head_gradient = Some(match head_gradient {
+            Some(sum) => sum + own,
+            None => own,
+        });
+    }
+    HeadLoss {
+        nats_per_char: total * weight,
+        hidden_gradient: Tensor::cat(hidden_gradients, 0),
+        head_gradient: head_gradient.expect("a batch has at least one row"),
+    }
+}
+
+/// Nats of each row's target, for evaluation.
+///
+/// # Shapes
+///
+/// As in [`head_loss`].
+pub(crate) fn head_nats(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> Vec<f64> {
+    let [_, width] = hidden.dims();
+    chunks(targets)
+        .flat_map(|(start, targets)| {
+            let rows = [start..start + targets.len(), 0..width];
+            score(hidden.clone().slice(rows), head.clone(), targets).1
+        })
+        .collect()
+}
+
+fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
+    targets
+        .chunks(CHUNK_ROWS)
+        .enumerate()
+        .map(|(i, chunk)| (i * CHUNK_ROWS, chunk))
+}
+
+/// Probabilities of all tokens, `[rows, vocab_size]`, and the nats of each row's target.
+fn score(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> (Tensor<2>, Vec<f64>) {
+    let index = column(targets, &hidden);
+    let probabilities = softmax(hidden.matmul(head.transpose()), 1);
+    let hit: Vec<f32> = probabilities
+        .clone()
+        .gather(1, index)
+        .into_data()
+        .try_into_vec_as()
+        .expect("probabilities are 32-bit floats");
+    let nats = hit.into_iter().map(|p| -f64::from(p).ln()).collect();
+    (probabilities, nats)
+}
+
+/// Tokens as a column of indices, `[rows, 1]`, on the device of `like`.
+fn column(tokens: &[TokenId], like: &Tensor<2>) -> Tensor<2, Int> {
+    let data: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
+    Tensor::from_data(TensorData::new(data, [tokens.len(), 1]), &like.device())
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, activation::log_softmax};
+
+    use super::*;
+
+    /// More rows than one chunk holds, and not a multiple of it.
+    const ROWS: usize = CHUNK_ROWS + 37;
+
+    fn tensor(shape: [usize; 2], device: &Device) -> Tensor<2> {
+        let values: Vec<f32> = (0..shape[0] * shape[1])
+            .map(|i| (i as f32 * 0.618).sin())
+            .collect();
+        Tensor::from_data(TensorData::new(values, shape), device)
+    }
+
+    fn to_vec(tensor: Tensor<2>) -> Vec<f32> {
+        tensor.into_data().try_into_vec_as().unwrap()
+    }
+
+    #[test]
+    fn equals_autodiff_through_the_whole_logits() {
+        let device = tang_model::device::cpu();
+        let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
+        let hidden = tensor([ROWS, 6], &device);
+        let head = tensor([11, 6], &device);
+        let ours = head_loss(hidden.clone(), head.clone(), &targets, 1.0);
+        let nats = head_nats(hidden, head, &targets);
+
+        let autodiff = device.clone().autodiff();
+        let hidden = tensor([ROWS, 6], &autodiff).require_grad();
+        let head = tensor([11, 6], &autodiff).require_grad();
+        let logits = hidden.clone().matmul(head.clone().transpose());
+        let index = column(&targets, &hidden);
+        let loss = log_softmax(logits, 1).gather(1, index).mean().neg();
+        let gradients = loss.backward();
+
+        let value: f32 = loss.inner().into_scalar();
+        assert!((f64::from(value) - ours.nats_per_char).abs() < 1e-6);
+        for (got, wanted) in [
+            (ours.hidden_gradient, hidden.grad(&gradients).unwrap()),
+            (ours.head_gradient, head.grad(&gradients).unwrap()),
+        ] {
+            for (a, b) in to_vec(got).into_iter().zip(to_vec(wanted)) {
+                assert!((a - b).abs() < 1e-6, "{a} {b}");
+            }
+        }
+        assert_eq!(nats.len(), ROWS);
+        let mean = nats.iter().sum::<f64>() / ROWS as f64;
+        assert!((mean - ours.nats_per_char).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,25 @@
+//! Training: batches of whole poems, a loss that never holds all logits, AdamW, evaluation, and a
+//! loop that can be stopped and resumed at any step.
+
+mod batches;
+mod config;
+mod error;
+mod evaluation;
+mod gradients;
+mod head_loss;
+mod mean;
+mod optimizer;
+mod run_folder;
+mod run_log;
+mod schedule;
+mod trainer;
+mod training_state;
+
+pub use batches::{Batch, Batches};
+pub use config::{Preset, TrainConfig};
+pub use error::TrainError;
+pub use evaluation::{Evaluation, evaluate};
+pub use run_folder::RunFolder;
+pub use run_log::{LogLine, RunLog};
+pub use schedule::learning_rate;
+pub use trainer::{Observer, Outcome, StepReport, Trainer};

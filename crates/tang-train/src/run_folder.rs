@@ -1,0 +1,116 @@
+//! The folder that one training run writes to.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+};
+
+use crate::TrainError;
+
+/// A folder that this process alone trains into.
+///
+/// It holds the best model so far (a checkpoint folder with its vocabulary), the training state of
+/// the last save, and the log. The lock is the operating system's: it ends with the process,
+/// however that ends.
+#[derive(Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Creates the folder if need be and takes it.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::RunExists`] if a run has left its state there, [`TrainError::Locked`] if
+    /// another process trains into it.
+    pub fn start(path: &Path) -> Result<Self, TrainError> {
+        let folder = Self::take(path)?;
+        if folder.state_path().exists() {
+            return Err(TrainError::RunExists {
+                path: path.to_owned(),
+            });
+        }
+        Ok(folder)
+    }
+
+    /// Takes a folder in which a run has left its state.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::NoRun`] if there is none, [`TrainError::Locked`] if another process trains
+    /// into it.
+    pub fn resume(path: &Path) -> Result<Self, TrainError> {
+        if !state_path(path).exists() {
+            return Err(TrainError::NoRun {
+                path: path.to_owned(),
+            });
+        }
+        Self::take(path)
+    }
+
+    fn take(path: &Path) -> Result<Self, TrainError> {
+        fs::create_dir_all(path).map_err(TrainError::io(path))?;
+        let lock_path = path.join(".lock");
+        let lock = File::create(&lock_path).map_err(TrainError::io(&lock_path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
+            Err(TryLockError::WouldBlock) => Err(TrainError::Locked {
+                path: path.to_owned(),
+            }),
+            Err(TryLockError::Error(source)) => Err(TrainError::Io {
+                path: lock_path,
+                source,
+            }),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file with weights, moments and step of the last save.
+    pub(crate) fn state_path(&self) -> PathBuf {
+        state_path(&self.path)
+    }
+
+    /// The log, one JSON object a line.
+    pub fn log_path(&self) -> PathBuf {
+        self.path.join("log.jsonl")
+    }
+}
+
+fn state_path(path: &Path) -> PathBuf {
+    path.join("training_state.safetensors")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_training_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            RunFolder::resume(folder.path()),
+            Err(TrainError::NoRun { .. })
+        ));
+        let first = RunFolder::start(folder.path()).unwrap();
+        assert!(matches!(
+            RunFolder::start(folder.path()),
+            Err(TrainError::Locked { .. })
+        ));
+        fs::write(first.state_path(), "state").unwrap();
+        drop(first);
+        assert!(matches!(
+            RunFolder::start(folder.path()),
+            Err(TrainError::RunExists { .. })
+        ));
+        RunFolder::resume(folder.path()).unwrap();
+    }
+}

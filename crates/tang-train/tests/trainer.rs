@@ -1,0 +1,196 @@
+//! A run on a handful of poems: it learns, it stops and goes on, and its losses are pinned.
+
+use std::{ops::ControlFlow, path::Path};
+
+use tang_corpus::Split;
+use tang_model::{ModelConfig, ModelFolder, Transformer, Weights, device};
+use tang_tokenizer::Vocabulary;
+use tang_train::{
+    Evaluation, Observer, Outcome, Preset, RunFolder, RunLog, StepReport, TrainConfig, TrainError,
+    Trainer, evaluate,
+};
+
+fn poems() -> Split {
+    let train = [
+        "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+        "红豆生南国，秋来发故枝。愿君多采撷，此物最相思。",
+        "千山鸟飞绝，万径人踪灭。孤舟蓑笠翁，独钓寒江雪。",
+        "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。",
+        "月落乌啼霜满天，江枫渔父对愁眠。姑苏城外寒山寺，夜半钟声到客船。",
+    ];
+    Split {
+        train: train.map(str::to_owned).to_vec(),
+        validation: vec![train[0].to_owned()],
+    }
+}
+
+fn config() -> TrainConfig {
+    TrainConfig {
+        seed: 7,
+        steps: 10,
+        batch_tokens: 72,
+        peak_learning_rate: 1e-2,
+        warmup_steps: 2,
+        evaluate_every: 4,
+        ..Preset::Quick.config()
+    }
+}
+
+fn model() -> ModelConfig {
+    ModelConfig {
+        width: 32,
+        layers: 2,
+        context: 40,
+        ..ModelConfig::tang_4l(0)
+    }
+}
+
+/// Collects losses and stops after a step.
+#[derive(Default)]
+struct Recorder {
+    losses: Vec<f64>,
+    evaluations: Vec<(usize, Evaluation)>,
+    stop_after: Option<usize>,
+}
+
+impl Observer for Recorder {
+    fn on_step(&mut self, report: &StepReport) -> ControlFlow<()> {
+        self.losses.push(report.nats_per_char);
+        if self.stop_after == Some(report.step) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, _: &Transformer) {
+        self.evaluations.push((report.step, *evaluation));
+    }
+}
+
+fn start(folder: &Path, config: TrainConfig) -> Trainer {
+    let folder = RunFolder::start(folder).unwrap();
+    Trainer::start(config, model(), poems(), folder, &device::cpu()).unwrap()
+}
+
+#[test]
+fn ten_steps_have_these_losses() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder::default();
+    let outcome = start(folder.path(), config()).run(&mut recorder).unwrap();
+    assert_eq!(outcome, Outcome::Finished);
+    let pinned = [
+        4.61082, 4.62162, 4.66320, 4.39615, 4.28582, 4.19392, 4.00714, 4.05684, 3.95294, 4.00663,
+    ];
+    for (step, (got, wanted)) in recorder.losses.iter().zip(pinned).enumerate() {
+        assert!(
+            (got - wanted).abs() < 1e-3,
+            "step {step}: {:?}",
+            recorder.losses
+        );
+    }
+    let steps: Vec<usize> = recorder.evaluations.iter().map(|(step, _)| *step).collect();
+    assert_eq!(steps, [4, 8, 10]);
+}
+
+#[test]
+fn learns_its_poems_by_heart() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = TrainConfig {
+        steps: 120,
+        evaluate_every: 120,
+        ..config()
+    };
+    let mut recorder = Recorder::default();
+    start(folder.path(), config).run(&mut recorder).unwrap();
+    let (_, evaluation) = recorder.evaluations[0];
+    assert!(evaluation.nats_per_char < 0.2, "{evaluation:?}");
+
+    // What was saved is what was measured.
+    let opened = ModelFolder::open(folder.path()).unwrap();
+    let vocabulary = Vocabulary::load(folder.path()).unwrap();
+    assert_eq!(
+        opened.vocabulary_fingerprint(),
+        Some(vocabulary.fingerprint().as_str())
+    );
+    let model = opened.into_model(&device::cpu()).unwrap();
+    let again = evaluate(&model, &poems().validation, &vocabulary).unwrap();
+    assert_eq!(again, evaluation);
+}
+
+#[test]
+fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
+    let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut uninterrupted = Recorder::default();
+    start(whole.path(), config())
+        .run(&mut uninterrupted)
+        .unwrap();
+
+    let mut recorder = Recorder {
+        stop_after: Some(3),
+        ..Recorder::default()
+    };
+    let mut trainer = start(parts.path(), config());
+    assert_eq!(trainer.run(&mut recorder).unwrap(), Outcome::Stopped);
+    drop(trainer);
+    for stop_after in [Some(6), None] {
+        recorder.stop_after = stop_after;
+        let folder = RunFolder::resume(parts.path()).unwrap();
+        let mut trainer = Trainer::resume(poems(), folder, &device::cpu()).unwrap();
+        trainer.run(&mut recorder).unwrap();
+    }
+    assert_eq!(recorder.losses, uninterrupted.losses);
+    assert_eq!(recorder.evaluations, uninterrupted.evaluations);
+
+    let saved = |path: &Path| Weights::read(&path.join("model.safetensors")).unwrap();
+    assert_eq!(saved(parts.path()), saved(whole.path()));
+    let log = |path: &Path| -> Vec<usize> {
+        let lines = RunLog::read(&path.join("log.jsonl")).unwrap();
+        lines.iter().map(|line| line.step).collect()
+    };
+    assert_eq!(log(parts.path()), [3, 4, 6, 8, 10]);
+    assert_eq!(log(whole.path()), [4, 8, 10]);
+}
+
+#[test]
+fn refuses_to_resume_on_another_corpus_or_from_a_damaged_state() {
+    let folder = tempfile::tempdir().unwrap();
+    start(folder.path(), config())
+        .run(&mut Recorder::default())
+        .unwrap();
+    let resume = |split: Split| {
+        let folder = RunFolder::resume(folder.path())?;
+        Trainer::resume(split, folder, &device::cpu()).map(|_| ())
+    };
+    let mut other = poems();
+    other.train.pop();
+    assert!(matches!(
+        resume(other),
+        Err(TrainError::OtherVocabulary { .. })
+    ));
+    let state = folder.path().join("training_state.safetensors");
+    let bytes = std::fs::read(&state).unwrap();
+    for damaged in [&bytes[..bytes.len() / 2], b"", b"{}"] {
+        std::fs::write(&state, damaged).unwrap();
+        assert!(matches!(resume(poems()), Err(TrainError::Damaged { .. })));
+    }
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = TrainConfig {
+        steps: 200,
+        peak_learning_rate: 0.99,
+        max_gradient_norm: f32::INFINITY,
+        weight_decay: 300.0,
+        evaluate_every: 1,
+        warmup_steps: 100,
+        ..config()
+    };
+    let error = start(folder.path(), config)
+        .run(&mut Recorder::default())
+        .unwrap_err();
+    assert!(matches!(error, TrainError::Diverged { .. }), "{error}");
+    RunFolder::resume(folder.path()).unwrap();
+}
