@@ -1,0 +1,79 @@
+//! What may stand at each place of a poem.
+
+use tang_tokenizer::TokenId;
+
+/// A rule that a poem keeps whatever the model thinks of it.
+///
+/// Rules compose: each one removes tokens from a common mask.
+pub trait Constraint: Send + Sync {
+    /// Removes the tokens that must not follow `poem`, the tokens since the poem began.
+    fn restrict(&self, poem: &[TokenId], mask: &mut Mask);
+}
+
+/// The tokens of a vocabulary that may come next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mask {
+    allowed: Vec<bool>,
+}
+
+impl Mask {
+    /// Every token of a vocabulary of this size.
+    pub fn all(vocab_size: usize) -> Self {
+        Self {
+            allowed: vec![true; vocab_size],
+        }
+    }
+
+    /// Removes every token but this one; if it had been removed, nothing is left.
+    pub fn keep_only(&mut self, token: TokenId) {
+        let kept = self.allowed[token as usize];
+        self.allowed.fill(false);
+        self.allowed[token as usize] = kept;
+    }
+
+    /// Removes every token that is not in `set`, one flag a token.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one flag a token.
+    pub fn keep_set(&mut self, set: &[bool]) {
+        assert_eq!(set.len(), self.allowed.len(), "one flag a token");
+        for (allowed, keep) in self.allowed.iter_mut().zip(set) {
+            *allowed &= keep;
+        }
+    }
+
+    /// The tokens that are left, in order.
+    pub fn tokens(&self) -> impl Iterator<Item = TokenId> {
+        (0..)
+            .zip(&self.allowed)
+            .filter_map(|(token, allowed)| allowed.then_some(token))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// The tokens that a constraint leaves after `poem`.
+    pub(crate) fn allowed(
+        constraint: &dyn Constraint,
+        poem: &[TokenId],
+        vocab_size: usize,
+    ) -> Vec<TokenId> {
+        let mut mask = Mask::all(vocab_size);
+        constraint.restrict(poem, &mut mask);
+        mask.tokens().collect()
+    }
+
+    #[test]
+    fn rules_compose() {
+        let mut mask = Mask::all(4);
+        mask.keep_set(&[true, false, true, true]);
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2, 3]);
+        mask.keep_only(2);
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), [2]);
+        mask.keep_only(3);
+        assert_eq!(mask.tokens().count(), 0);
+    }
+}

@@ -1,0 +1,78 @@
+//! What stands between a model and the loop that generates.
+
+use tang_model::{ModelError, Transformer};
+use tang_tokenizer::TokenId;
+
+use crate::Logits;
+use burn::tensor::{Int, Tensor, TensorData};
+
+/// A batch of sequences that grow by one token a step.
+///
+/// The two implementations give the same logits: [`CachedDecoder`](crate::CachedDecoder) sends
+/// each token through the model once, [`FullDecoder`](crate::FullDecoder) all of them at each
+/// step.
+pub trait Decoder {
+    /// Forgets all sequences, starts new ones, and gives the logits that follow each.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::ContextFull`] if one is longer than the context.
+    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError>;
+
+    /// Adds one token to each sequence and gives the logits that follow.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::ContextFull`] if one fills the context already.
+    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError>;
+
+    /// Makes sequence `rows[i]` the new sequence `i`: drops, reorders or duplicates.
+    fn select(&mut self, rows: &[usize]);
+
+    /// Tokens that went through the model so far, padding not counted.
+    fn forwarded_tokens(&self) -> usize;
+}
+
+/// Rows of tokens as the model takes them, padded behind to the longest: `[rows, longest]`.
+///
+/// A token never sees what stands behind it, so the padding changes nothing before it.
+pub(crate) fn padded(model: &Transformer, rows: &[&[TokenId]]) -> Tensor<2, Int> {
+    let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    let mut ids = vec![0_i32; rows.len() * longest];
+    for (padded, row) in ids.chunks_mut(longest.max(1)).zip(rows) {
+        for (id, token) in padded.iter_mut().zip(*row) {
+            *id = *token as i32;
+        }
+    }
+    let data = TensorData::new(ids, [rows.len(), longest]);
+    Tensor::from_data(data, &model.device())
+}
+
+/// The logits behind the last token of each row.
+///
+/// # Shapes
+///
+/// - hidden: `[rows, longest, width]`
+/// - lengths: one a row, the padding not counted
+pub(crate) fn last_logits(model: &Transformer, hidden: Tensor<3>, lengths: &[usize]) -> Logits {
+    let [rows, longest, width] = hidden.dims();
+    let last: Tensor<2> = if lengths.iter().all(|length| *length == longest) {
+        hidden.narrow(1, longest - 1, 1).reshape([rows, width])
+    } else {
+        // Row r of the flattened states begins at r * longest.
+        let indices: Vec<i32> = lengths
+            .iter()
+            .enumerate()
+            .map(|(row, length)| (row * longest + length - 1) as i32)
+            .collect();
+        let indices = TensorData::new(indices, [rows]);
+        let indices = Tensor::<1, Int>::from_data(indices, &hidden.device());
+        hidden.reshape([rows * longest, width]).select(0, indices)
+    };
+    let values = model
+        .logits(last)
+        .into_data()
+        .try_into_vec_as()
+        .expect("logits are 32-bit floats");
+    Logits::new(values, model.config().vocab_size)
+}

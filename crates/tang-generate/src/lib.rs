@@ -1,0 +1,46 @@
+//! Poems from a trained model: decoders with and without a cache, the pipeline from logits to a
+//! token, and constraints that a poem must keep.
+//!
+//! ```text
+//! Task (prompt + constraints) -> Sequence -> Generator  (one row, an iterator of steps)
+//!                                        \-> generate_batch  (many rows)
+//! Decoder -> Logits -> mask -> penalty -> temperature -> top-k -> top-p -> Sampler -> token
+//! ```
+
+mod acrostic;
+mod batch;
+mod cached_decoder;
+mod candidates;
+mod constraint;
+mod decoder;
+mod error;
+mod form;
+mod full_decoder;
+mod generation_config;
+mod generator;
+mod logits;
+mod logits_processor;
+mod next_tokens;
+mod repetition_penalty;
+mod sampler;
+mod sequence;
+mod task;
+mod temperature;
+mod top_k;
+mod top_p;
+
+pub use batch::generate_batch;
+pub use cached_decoder::CachedDecoder;
+pub use candidates::{Candidate, Candidates};
+pub use constraint::{Constraint, Mask};
+pub use decoder::Decoder;
+pub use error::GenerateError;
+pub use full_decoder::FullDecoder;
+pub use generation_config::GenerationConfig;
+pub use generator::Generator;
+pub use logits::Logits;
+pub use logits_processor::LogitsProcessor;
+pub use next_tokens::{NextToken, next_tokens};
+pub use sampler::Sampler;
+pub use sequence::{FinishReason, Sequence, Step};
+pub use task::Task;

@@ -1,0 +1,59 @@
+//! Scores of the next token on the host.
+
+/// Logits of the next token, one row a sequence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logits {
+    values: Vec<f32>,
+    vocab_size: usize,
+}
+
+impl Logits {
+    /// `values` holds the rows one after the other, each `vocab_size` long.
+    ///
+    /// # Panics
+    ///
+    /// If they are no whole rows.
+    pub fn new(values: Vec<f32>, vocab_size: usize) -> Self {
+        assert!(
+            values.len().is_multiple_of(vocab_size),
+            "{} logits are no rows of {vocab_size}",
+            values.len()
+        );
+        Self { values, vocab_size }
+    }
+
+    /// The logits of one row, by token.
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.vocab_size..][..self.vocab_size]
+    }
+
+    /// All rows, in order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks(self.vocab_size)
+    }
+}
+
+/// The logarithm of the sum of exponentials: what turns a logit into a log-probability.
+pub(crate) fn log_sum_exp(logits: &[f32]) -> f64 {
+    let best = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = logits.iter().map(|l| f64::from((l - best).exp())).sum();
+    f64::from(best) + sum.ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_cut_by_vocabulary() {
+        let logits = Logits::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3);
+        assert_eq!(logits.row(1), [4.0, 5.0, 6.0]);
+        assert_eq!(logits.rows().len(), 2);
+    }
+
+    #[test]
+    fn log_sum_exp_of_large_logits() {
+        let wanted = 1000.0 + (1.0 + (-1.0_f64).exp()).ln();
+        assert!((log_sum_exp(&[1000.0, 999.0]) - wanted).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the model expects to come next.
+
+use tang_model::ModelError;
+use tang_tokenizer::TokenId;
+
+use crate::{Candidate, Candidates, Decoder, Logits, logits::log_sum_exp};
+
+/// A token and its probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NextToken {
+    /// The token.
+    pub token: TokenId,
+    /// Its probability under the model alone, from 0 to 1.
+    pub probability: f64,
+}
+
+/// The `top` most likely tokens after `prompt`, best first.
+///
+/// # Errors
+///
+/// If the prompt is longer than the context.
+pub fn next_tokens(
+    decoder: &mut impl Decoder,
+    prompt: &[TokenId],
+    top: usize,
+) -> Result<Vec<NextToken>, ModelError> {
+    let logits: Logits = decoder.prefill(&[prompt])?;
+    let row = logits.row(0);
+    let normaliser = log_sum_exp(row);
+    let mut candidates = Candidates::new(
+        (0..)
+            .zip(row)
+            .map(|(token, logit)| Candidate {
+                token,
+                logit: *logit,
+            })
+            .collect(),
+    );
+    candidates.keep_best(top);
+    Ok(candidates
+        .as_slice()
+        .iter()
+        .map(|c| NextToken {
+            token: c.token,
+            probability: (f64::from(c.logit) - normaliser).exp(),
+        })
+        .collect())
+}

@@ -1,0 +1,122 @@
+//! The draw.
+
+use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
+use tang_tokenizer::TokenId;
+
+use crate::{Candidate, Candidates};
+
+/// Words of noise that are made at once.
+const BLOCK: usize = 64;
+
+/// Chooses one candidate.
+///
+/// Sampling is Gumbel-max (Gumbel, 1954; Maddison et al., *A\* Sampling*, 2014): the largest of
+/// logit plus noise is a draw from the softmax. The noise of a token is a function of seed, step
+/// and token alone, made by a counter-based generator, so the draw depends neither on the order of
+/// the candidates nor on what other rows draw, and a difference of 1e-6 in a logit changes it only
+/// where two sums are that close.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampler {
+    /// None: no noise, the best candidate.
+    seed: Option<u64>,
+}
+
+impl Sampler {
+    /// Always takes the best candidate.
+    pub fn greedy() -> Self {
+        Self { seed: None }
+    }
+
+    /// Draws from the softmax of the logits, with noise of this seed.
+    pub fn gumbel(seed: u64) -> Self {
+        Self { seed: Some(seed) }
+    }
+
+    /// Chooses the token of step `step`, or `None` if there is no candidate.
+    pub fn choose(&self, step: usize, mut candidates: Candidates) -> Option<TokenId> {
+        if let Some(seed) = self.seed {
+            let mut noise = ChaCha8Rng::seed_from_u64(seed);
+            noise.set_stream(step as u64);
+            add_gumbel(noise, candidates.as_mut_slice());
+        }
+        candidates.best().map(|best| best.token)
+    }
+}
+
+fn add_gumbel(mut rng: ChaCha8Rng, candidates: &mut [Candidate]) {
+    // Token t has word t of the stream; in the order of tokens, each block is made once.
+    candidates.sort_unstable_by_key(|candidate| candidate.token);
+    let mut block = [0_u32; BLOCK];
+    let mut made = None;
+    for candidate in candidates {
+        let (index, word) = (
+            candidate.token as usize / BLOCK,
+            candidate.token as usize % BLOCK,
+        );
+        if made != Some(index) {
+            rng.set_word_pos((index * BLOCK) as u128);
+            block.fill_with(|| rng.next_u32());
+            made = Some(index);
+        }
+        // In the middle of its cell, so that it is never 0 or 1.
+        let uniform = (f64::from(block[word]) + 0.5) / 2_f64.powi(32);
+        candidate.logit += -(-uniform.ln()).ln() as f32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::tests::candidates;
+
+    #[test]
+    fn greedy_takes_the_best() {
+        let choice = Sampler::greedy().choose(3, candidates(&[0.1, 2.0, 1.9]));
+        assert_eq!(choice, Some(1));
+        assert_eq!(Sampler::greedy().choose(0, Candidates::default()), None);
+        assert_eq!(Sampler::gumbel(0).choose(0, Candidates::default()), None);
+    }
+
+    #[test]
+    fn draws_follow_the_probabilities() {
+        let wanted = [0.5, 0.3, 0.15, 0.05_f32];
+        let mut counts = [0_usize; 4];
+        let draws = 20_000;
+        for seed in 0..20 {
+            for step in 0..draws / 20 {
+                let list = candidates(&wanted.map(f32::ln));
+                let choice = Sampler::gumbel(seed).choose(step, list).unwrap();
+                counts[choice as usize] += 1;
+            }
+        }
+        // Chi-square with 3 degrees of freedom: above 16.3 once in a thousand.
+        let chi_square: f64 = counts
+            .iter()
+            .zip(wanted)
+            .map(|(count, p)| {
+                let mean = draws as f64 * f64::from(p);
+                (*count as f64 - mean).powi(2) / mean
+            })
+            .sum();
+        assert!(chi_square < 16.3, "{chi_square} {counts:?}");
+    }
+
+    #[test]
+    fn the_draw_depends_on_seed_step_and_token_alone() {
+        let draw = |seed, step, list: Candidates| Sampler::gumbel(seed).choose(step, list);
+        let logits = vec![0.0; 500];
+        let all = candidates(&logits);
+        let first = draw(1, 0, all.clone());
+        let reversed = Candidates::new(all.as_slice().iter().rev().copied().collect());
+        assert_eq!(first, draw(1, 0, reversed));
+        // Without tokens that were not chosen, the choice is the same.
+        let fewer = all.as_slice().iter().copied();
+        let fewer = fewer.filter(|c| c.token % 3 == first.unwrap() % 3);
+        assert_eq!(first, draw(1, 0, Candidates::new(fewer.collect())));
+
+        let varied: std::collections::BTreeSet<_> = (0..20)
+            .flat_map(|n| [draw(n, 0, all.clone()), draw(1, n as usize, all.clone())])
+            .collect();
+        assert!(varied.len() > 30, "{varied:?}");
+    }
+}

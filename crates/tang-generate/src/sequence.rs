@@ -1,0 +1,175 @@
+//! One poem in the making.
+
+use tang_tokenizer::{NEWLINE, TokenId};
+
+use crate::{
+    Candidate, Candidates, GenerateError, GenerationConfig, LogitsProcessor, Sampler, Task,
+    logits::log_sum_exp, repetition_penalty::RepetitionPenalty, temperature::Temperature,
+    top_k::TopK, top_p::TopP,
+};
+
+/// Why a generation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The newline that ends a poem came.
+    EndOfPoem,
+    /// The number of tokens that was asked for is reached.
+    MaxNewTokens,
+    /// The model has no further position.
+    ContextFull,
+}
+
+impl FinishReason {
+    /// The name in JSON output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EndOfPoem => "end_of_poem",
+            Self::MaxNewTokens => "max_new_tokens",
+            Self::ContextFull => "context_full",
+        }
+    }
+}
+
+/// One token that was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The token.
+    pub token: TokenId,
+    /// Whether the constraints left no other.
+    pub forced: bool,
+    /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
+    pub log_prob: f64,
+}
+
+/// The tokens of one poem, and all that decides the next one.
+///
+/// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p,
+/// draw.
+pub struct Sequence {
+    task: Task,
+    tokens: Vec<TokenId>,
+    processors: Vec<Box<dyn LogitsProcessor>>,
+    sampler: Sampler,
+    max_new_tokens: usize,
+    stop_at_end: bool,
+    context: usize,
+    log_prob_sum: f64,
+    finish_reason: Option<FinishReason>,
+}
+
+impl Sequence {
+    /// A sequence that holds the prompt only. `context` is the model's.
+    ///
+    /// # Errors
+    ///
+    /// If a setting has an impossible value.
+    pub fn new(
+        task: Task,
+        config: &GenerationConfig,
+        context: usize,
+    ) -> Result<Self, GenerateError> {
+        config.validate()?;
+        let mut processors: Vec<Box<dyn LogitsProcessor>> = Vec::new();
+        if config.repetition_penalty != 1.0 {
+            processors.push(Box::new(RepetitionPenalty(config.repetition_penalty)));
+        }
+        let greedy = config.temperature == 0.0;
+        if !greedy {
+            processors.push(Box::new(Temperature(config.temperature)));
+            if config.top_k > 0 {
+                processors.push(Box::new(TopK(config.top_k)));
+            }
+            if config.top_p < 1.0 {
+                processors.push(Box::new(TopP(config.top_p)));
+            }
+        }
+        let sampler = if greedy {
+            Sampler::greedy()
+        } else {
+            Sampler::gumbel(config.seed)
+        };
+        Ok(Self {
+            tokens: task.prompt().to_vec(),
+            task,
+            processors,
+            sampler,
+            max_new_tokens: config.max_new_tokens,
+            stop_at_end: config.stop_at_end,
+            context,
+            log_prob_sum: 0.0,
+            finish_reason: None,
+        })
+    }
+
+    /// Prompt and generated tokens.
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+
+    /// The generated tokens.
+    pub fn generated(&self) -> &[TokenId] {
+        &self.tokens[self.task.prompt().len()..]
+    }
+
+    /// Why it ended, once it has.
+    pub fn finish_reason(&self) -> Option<FinishReason> {
+        self.finish_reason
+    }
+
+    /// Mean log-probability of the generated tokens, in nats, under the model alone.
+    pub fn mean_log_prob(&self) -> f64 {
+        self.log_prob_sum / self.generated().len() as f64
+    }
+
+    /// Chooses the token that follows, from the logits behind the last one.
+    ///
+    /// # Errors
+    ///
+    /// [`GenerateError::NothingAllowed`] if the constraints leave no token.
+    pub fn advance(&mut self, logits: &[f32]) -> Result<Step, GenerateError> {
+        let mut candidates = self.candidates(logits);
+        if candidates.is_empty() {
+            return Err(GenerateError::NothingAllowed {
+                position: self.tokens.len(),
+            });
+        }
+        let forced = candidates.len() == 1;
+        for processor in &self.processors {
+            processor.process(&self.tokens, &mut candidates);
+        }
+        let token = self
+            .sampler
+            .choose(self.generated().len(), candidates)
+            .expect("processors never remove the last candidate");
+        let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
+        self.tokens.push(token);
+        self.log_prob_sum += log_prob;
+        self.finish_reason = if token == NEWLINE && self.stop_at_end {
+            Some(FinishReason::EndOfPoem)
+        } else if self.generated().len() == self.max_new_tokens {
+            Some(FinishReason::MaxNewTokens)
+        } else if self.tokens.len() > self.context {
+            // The token after this one would need a position of this one's.
+            Some(FinishReason::ContextFull)
+        } else {
+            None
+        };
+        Ok(Step {
+            token,
+            forced,
+            log_prob,
+        })
+    }
+
+    fn candidates(&self, logits: &[f32]) -> Candidates {
+        let candidate = |token: TokenId| Candidate {
+            token,
+            logit: logits[token as usize],
+        };
+        let list = match self.task.mask(&self.tokens, logits.len()) {
+            Some(mask) => mask.tokens().map(candidate).collect(),
+            None => (0..logits.len() as TokenId).map(candidate).collect(),
+        };
+        Candidates::new(list)
+    }
+}

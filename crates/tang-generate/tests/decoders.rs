@@ -1,0 +1,255 @@
+//! Decoders with and without a cache give the same poems, alone and in a batch, to the last place.
+
+use tang_generate::{
+    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig, Generator,
+    Sequence, Task, generate_batch,
+};
+use tang_model::{ModelConfig, Transformer, Weights, device, parameters};
+use tang_prosody::{Form, Layout, LineLength};
+use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
+
+const CONTEXT: usize = 40;
+
+fn vocabulary() -> Vocabulary {
+    let characters: String = ('一'..='乿').collect();
+    Vocabulary::from_texts([characters.as_str()])
+}
+
+fn model(vocabulary: &Vocabulary) -> Transformer {
+    let config = ModelConfig {
+        width: 16,
+        layers: 2,
+        context: CONTEXT,
+        ..ModelConfig::tang_4l(vocabulary.len())
+    };
+    // Weights as large as trained ones, so that tokens depend on what stands before them.
+    let mut weights = Weights::default();
+    for (n, spec) in parameters(&config).into_iter().enumerate() {
+        let values = (0..spec.numel())
+            .map(|i| ((i * 7919 + n * 104_729) as f32 * 0.618).sin() * 0.7)
+            .collect();
+        weights.insert(spec.name, spec.shape, values);
+    }
+    Transformer::new(config, weights, &device::cpu()).unwrap()
+}
+
+/// Settings that reach the sampler in different ways.
+fn configs() -> Vec<GenerationConfig> {
+    let base = GenerationConfig::default();
+    vec![
+        GenerationConfig {
+            temperature: 0.0,
+            ..base.clone()
+        },
+        base.clone(),
+        GenerationConfig {
+            temperature: 1.5,
+            top_k: 0,
+            top_p: 1.0,
+            ..base.clone()
+        },
+        GenerationConfig {
+            repetition_penalty: 1.3,
+            stop_at_end: false,
+            ..base
+        },
+    ]
+}
+
+fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
+    let acrostic = |heads: &str| {
+        let layout = Layout::new(heads.chars().count(), LineLength::Five);
+        Task::acrostic(heads, layout, vocabulary, CONTEXT).unwrap()
+    };
+    vec![
+        Task::continuation("七上三", vocabulary).unwrap(),
+        Task::continuation("一", vocabulary).unwrap(),
+        Task::form(Form::QiJue.into(), vocabulary, CONTEXT).unwrap(),
+        acrostic("七上丁丁"),
+        acrostic("三"),
+    ]
+}
+
+fn run(decoder: &mut impl Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
+    let generator = Generator::new(decoder, task.clone(), config, CONTEXT).unwrap();
+    generator.finish().unwrap().tokens().to_vec()
+}
+
+#[test]
+fn cache_changes_no_token() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let mut different = std::collections::BTreeSet::new();
+    for task in tasks(&vocabulary) {
+        for config in configs() {
+            for seed in 0..4 {
+                let config = GenerationConfig {
+                    seed,
+                    ..config.clone()
+                };
+                let cached = run(&mut CachedDecoder::new(&model), &task, &config);
+                let full = run(&mut FullDecoder::new(&model), &task, &config);
+                assert_eq!(cached, full, "{config:?}");
+                different.insert(cached);
+            }
+        }
+    }
+    assert!(different.len() > 40, "only {} poems", different.len());
+}
+
+#[test]
+fn a_batch_gives_what_each_row_gives_alone() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    for config in configs() {
+        // Prompts of different lengths, with rows that end early.
+        let all: Vec<(Task, GenerationConfig)> = tasks(&vocabulary)
+            .into_iter()
+            .cycle()
+            .take(8)
+            .zip(0..)
+            .map(|(task, seed)| {
+                let config = GenerationConfig {
+                    seed,
+                    ..config.clone()
+                };
+                (task, config)
+            })
+            .collect();
+        let alone: Vec<Vec<TokenId>> = all
+            .iter()
+            .map(|(task, config)| run(&mut CachedDecoder::new(&model), task, config))
+            .collect();
+        let batched = |decoder: &mut dyn FnMut(&mut [Sequence])| -> Vec<Vec<TokenId>> {
+            let mut sequences: Vec<Sequence> = all
+                .iter()
+                .map(|(task, config)| Sequence::new(task.clone(), config, CONTEXT).unwrap())
+                .collect();
+            decoder(&mut sequences);
+            sequences.iter().map(|s| s.tokens().to_vec()).collect()
+        };
+        let cached = batched(&mut |sequences| {
+            generate_batch(&mut CachedDecoder::new(&model), sequences).unwrap();
+        });
+        assert_eq!(cached, alone, "{config:?}");
+        let full = batched(&mut |sequences| {
+            generate_batch(&mut FullDecoder::new(&model), sequences).unwrap();
+        });
+        assert_eq!(full, alone, "{config:?}");
+    }
+}
+
+#[test]
+fn a_decoder_is_as_new_after_a_generation() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let tasks = tasks(&vocabulary);
+    let (first, second) = (&tasks[0], &tasks[1]);
+    let config = GenerationConfig::default();
+    let mut decoder = CachedDecoder::new(&model);
+    run(&mut decoder, first, &config);
+    let again = run(&mut decoder, second, &config);
+    assert_eq!(again, run(&mut CachedDecoder::new(&model), second, &config));
+}
+
+#[test]
+fn work_is_counted() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let task = Task::continuation("七上三", &vocabulary).unwrap();
+    let (prompt, new) = (task.prompt().len(), 20);
+    let config = GenerationConfig {
+        max_new_tokens: new,
+        stop_at_end: false,
+        ..GenerationConfig::default()
+    };
+    let mut cached = CachedDecoder::new(&model);
+    run(&mut cached, &task, &config);
+    assert_eq!(cached.forwarded_tokens(), prompt + new - 1);
+    assert_eq!(cached.cache().lengths(), [prompt + new - 1]);
+    let mut full = FullDecoder::new(&model);
+    run(&mut full, &task, &config);
+    assert_eq!(full.forwarded_tokens(), prompt * new + new * (new - 1) / 2);
+}
+
+#[test]
+fn every_position_is_used_and_none_beyond() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let task = Task::continuation("七上三", &vocabulary).unwrap();
+    let run_to = |max_new_tokens| {
+        let config = GenerationConfig {
+            max_new_tokens,
+            stop_at_end: false,
+            ..GenerationConfig::default()
+        };
+        let mut decoder = CachedDecoder::new(&model);
+        let generator = Generator::new(&mut decoder, task.clone(), &config, CONTEXT).unwrap();
+        let sequence = generator.finish().unwrap();
+        (sequence.tokens().len(), sequence.finish_reason().unwrap())
+    };
+    let prompt = task.prompt().len();
+    // The last token is chosen at the last position and needs none itself.
+    for total in [CONTEXT - 1, CONTEXT, CONTEXT + 1] {
+        assert_eq!(run_to(total - prompt), (total, FinishReason::MaxNewTokens));
+    }
+    assert_eq!(
+        run_to(CONTEXT + 2 - prompt),
+        (CONTEXT + 1, FinishReason::ContextFull)
+    );
+
+    let long: String = std::iter::repeat_n('七', CONTEXT).collect();
+    let long = Task::continuation(&long, &vocabulary).unwrap();
+    let mut decoder = CachedDecoder::new(&model);
+    let config = GenerationConfig::default();
+    let mut generator = Generator::new(&mut decoder, long, &config, CONTEXT).unwrap();
+    assert!(matches!(
+        generator.next(),
+        Some(Err(GenerateError::Model(_)))
+    ));
+    assert!(generator.next().is_none(), "ends after an error");
+}
+
+#[test]
+fn acrostics_keep_heads_and_lines() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    for config in configs().into_iter().filter(|config| config.stop_at_end) {
+        for (heads, length) in [
+            ("七上丁丁", LineLength::Seven),
+            ("三七三七三", LineLength::Five),
+        ] {
+            let lines = heads.chars().count();
+            let task =
+                Task::acrostic(heads, Layout::new(lines, length), &vocabulary, CONTEXT).unwrap();
+            let tokens = run(&mut CachedDecoder::new(&model), &task, &config);
+            assert_eq!((tokens[0], *tokens.last().unwrap()), (NEWLINE, NEWLINE));
+            let poem = vocabulary.decode(&tokens[1..tokens.len() - 1]).unwrap();
+            let (body, end) = poem.split_at(poem.len() - '。'.len_utf8());
+            assert_eq!(end, "。");
+            let found: Vec<&str> = body.split(['，', '。']).collect();
+            assert_eq!(found.len(), lines, "{poem}");
+            for (line, head) in found.iter().zip(heads.chars()) {
+                assert_eq!(line.chars().count(), length.chars(), "{poem}");
+                assert_eq!(line.chars().next(), Some(head), "{poem}");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_say_what_was_forced_and_how_likely_it_was() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let task = tasks(&vocabulary).remove(3);
+    let mut decoder = FullDecoder::new(&model);
+    let config = GenerationConfig::default();
+    let mut generator = Generator::new(&mut decoder, task, &config, CONTEXT).unwrap();
+    let steps: Vec<_> = generator.by_ref().map(Result::unwrap).collect();
+    let forced: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].forced).collect();
+    // Four heads, four marks, and the newline, in lines of 5 + 1.
+    assert_eq!(forced, [0, 5, 6, 11, 12, 17, 18, 23, 24]);
+    assert!(steps.iter().all(|step| step.log_prob < 0.0));
+    let mean = steps.iter().map(|step| step.log_prob).sum::<f64>() / steps.len() as f64;
+    assert!((generator.sequence().mean_log_prob() - mean).abs() < 1e-12);
+}
