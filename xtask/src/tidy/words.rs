@@ -1,0 +1,207 @@
+//! Words that are kept to some places of the code base, or out of it.
+
+use super::Finding;
+use super::tokens::Token;
+
+/// A row of tokens and the places that may hold it.
+struct Rule {
+    pattern: &'static [&'static str],
+    allowed: fn(&Place) -> bool,
+    advice: &'static str,
+}
+
+struct Place<'a> {
+    path: &'a str,
+    in_test: bool,
+}
+
+const UNDONE: &str = "write it now or delete it";
+const PRINTED: &str = "only tang-cli and xtask print; return the value or an error";
+const BACKEND: &str = "only crates/tang-model/src/device.rs names a backend; call it";
+
+const RULES: [Rule; 13] = [
+    rule(&["todo", "!"], nowhere, UNDONE),
+    rule(&["unimplemented", "!"], nowhere, UNDONE),
+    rule(&["print", "!"], printing, PRINTED),
+    rule(&["println", "!"], printing, PRINTED),
+    rule(&["eprint", "!"], printing, PRINTED),
+    rule(&["eprintln", "!"], printing, PRINTED),
+    rule(&["dbg", "!"], printing, PRINTED),
+    rule(
+        &[".", "unwrap", "(", ")"],
+        |place| place.in_test,
+        "return an error, or `expect` with the reason why it cannot happen",
+    ),
+    rule(
+        &["Device", ":", ":", "default"],
+        nowhere,
+        "take the device as an argument; the default one depends on what is compiled in",
+    ),
+    rule(&["Device", ":", ":", "flex"], naming_backends, BACKEND),
+    rule(&["Device", ":", ":", "wgpu"], naming_backends, BACKEND),
+    rule(&["feature", "=", "\"wgpu\""], naming_backends, BACKEND),
+    rule(
+        &[".", "autodiff", "(", ")"],
+        |place| !place.path.starts_with("crates/tang-generate/src/"),
+        "generation needs no gradients; only training asks for them",
+    ),
+];
+
+const fn rule(
+    pattern: &'static [&'static str],
+    allowed: fn(&Place) -> bool,
+    advice: &'static str,
+) -> Rule {
+    Rule {
+        pattern,
+        allowed,
+        advice,
+    }
+}
+
+fn nowhere(_place: &Place) -> bool {
+    false
+}
+
+fn printing(place: &Place) -> bool {
+    let folder_prints = ["crates/tang-cli/", "xtask/"]
+        .iter()
+        .any(|folder| place.path.starts_with(folder));
+    // A build script talks to cargo on its standard output.
+    place.in_test || folder_prints || place.path.ends_with("/build.rs")
+}
+
+fn naming_backends(place: &Place) -> bool {
+    place.path == "crates/tang-model/src/device.rs"
+}
+
+/// Finds words at places that may not hold them.
+pub fn check(path: &str, tokens: Vec<Token>) -> Vec<Finding> {
+    let is_test_file = ["/tests/", "/benches/"]
+        .iter()
+        .any(|part| path.contains(part))
+        || path.ends_with("/tests.rs");
+    let mut findings = Vec::new();
+    for start in 0..tokens.len() {
+        let place = Place {
+            path,
+            in_test: is_test_file || tokens[start].in_test,
+        };
+        for rule in RULES
+            .iter()
+            .filter(|rule| matches(&tokens[start..], rule.pattern))
+        {
+            if !(rule.allowed)(&place) {
+                let found = rule.pattern.concat();
+                let message = format!("`{found}` has no place here; {}", rule.advice);
+                findings.push(Finding::new(path, tokens[start].line, message));
+            }
+        }
+    }
+    findings
+}
+
+fn matches(tokens: &[Token], pattern: &[&str]) -> bool {
+    tokens.len() >= pattern.len()
+        && tokens
+            .iter()
+            .zip(pattern)
+            .all(|(token, text)| token.text == *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tokens::flatten;
+    use super::*;
+
+    const MODEL: &str = "crates/tang-model/src/block.rs";
+    const DEVICE: &str = "crates/tang-model/src/device.rs";
+
+    fn found(path: &str, text: &str) -> bool {
+        !check(path, flatten(&text.parse().unwrap())).is_empty()
+    }
+
+    #[test]
+    fn undone_work_is_found_everywhere() {
+        for path in [MODEL, "crates/tang-model/tests/a.rs", "xtask/src/a.rs"] {
+            assert!(found(path, "fn f() { todo!() }"));
+            assert!(found(path, "fn f() { unimplemented!(\"later\") }"));
+            assert!(!found(path, "fn f() { unreachable!() }"));
+        }
+    }
+
+    #[test]
+    fn printing_is_kept_to_the_programs_and_to_tests() {
+        for call in ["print", "println", "eprint", "eprintln", "dbg"] {
+            let text = format!("fn f() {{ {call}!(\"x\") }}");
+            let in_test = format!("#[cfg(test)] mod tests {{ {text} }}");
+            assert!(found(MODEL, &text));
+            assert!(found(MODEL, &format!("{in_test} {text}")));
+            assert!(!found(MODEL, &in_test));
+            for path in [
+                "crates/tang-cli/src/main.rs",
+                "xtask/src/main.rs",
+                "crates/tang-model/tests/a.rs",
+                "crates/tang-model/build.rs",
+            ] {
+                assert!(!found(path, &text), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn comments_and_strings_are_not_code() {
+        assert!(!found(
+            MODEL,
+            "/// Like `println!`.\nfn f() -> &str { \"dbg!()\" } // todo!()"
+        ));
+    }
+
+    #[test]
+    fn unwrap_is_kept_to_tests() {
+        assert!(found(MODEL, "fn f() { a.unwrap() }"));
+        assert!(!found(MODEL, "fn f() { a.unwrap_or(1) }"));
+        assert!(!found(
+            MODEL,
+            "#[cfg(test)] mod tests { fn f() { a.unwrap() } }"
+        ));
+    }
+
+    #[test]
+    fn the_default_device_is_found_everywhere() {
+        assert!(found(DEVICE, "fn f() { Device::default() }"));
+        assert!(found(
+            "crates/a/tests/a.rs",
+            "fn f() { burn::tensor::Device::default() }"
+        ));
+        assert!(!found(MODEL, "fn f() { Config::default() }"));
+    }
+
+    #[test]
+    fn backends_are_named_in_one_file() {
+        for text in [
+            "fn f() { Device::flex() }",
+            "fn f() { Device::wgpu(Kind::Default) }",
+            "#[cfg(feature = \"wgpu\")] fn f() {}",
+            "#[cfg(any(unix, feature = \"wgpu\"))] fn f() {}",
+        ] {
+            assert!(found(MODEL, text), "{text}");
+            assert!(!found(DEVICE, text), "{text}");
+        }
+        assert!(!found(MODEL, "fn f() { device::cpu() }"));
+    }
+
+    #[test]
+    fn generation_has_no_gradients() {
+        let text = "fn f() { device.autodiff() }";
+        assert!(found("crates/tang-generate/src/a.rs", text));
+        assert!(!found("crates/tang-train/src/a.rs", text));
+    }
+
+    #[test]
+    fn the_message_says_where_what_and_what_to_do() {
+        let findings = check(MODEL, flatten(&"\nfn f() { todo!() }".parse().unwrap()));
+        let wanted = format!("{MODEL}:2: `todo!` has no place here; {UNDONE}");
+        assert_eq!(findings[0].to_string(), wanted);
+    }
+}
