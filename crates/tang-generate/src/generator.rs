@@ -47,10 +47,7 @@ impl<'a, D: Decoder> Generator<'a, D> {
     }
 
     fn step(&mut self) -> Result<Step, GenerateError> {
-        let logits = match self.sequence.generated() {
-            [] => self.decoder.prefill(&[self.sequence.tokens()])?,
-            [.., last] => self.decoder.decode(&[*last])?,
-        };
+        let logits = self.sequence.next_logits(self.decoder)?;
         self.sequence.advance(logits.row(0))
     }
 }

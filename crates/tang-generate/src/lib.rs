@@ -41,6 +41,6 @@ pub use generator::Generator;
 pub use logits::Logits;
 pub use logits_processor::LogitsProcessor;
 pub use next_tokens::{NextToken, next_tokens};
-pub use sampler::Sampler;
+pub use sampler::{Choice, Sampler};
 pub use sequence::{FinishReason, Sequence, Step};
 pub use task::Task;

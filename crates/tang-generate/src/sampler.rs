@@ -8,6 +8,15 @@ use crate::{Candidate, Candidates};
 /// Words of noise that are made at once.
 const BLOCK: usize = 64;
 
+/// The token that was chosen, and how narrowly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// The token.
+    pub token: TokenId,
+    /// By how much it beat the second, noise included; infinite if there was no second.
+    pub margin: f32,
+}
+
 /// Chooses one candidate.
 ///
 /// Sampling is Gumbel-max (Gumbel, 1954; Maddison et al., *A\* Sampling*, 2014): the largest of
@@ -33,13 +42,21 @@ impl Sampler {
     }
 
     /// Chooses the token of step `step`, or `None` if there is no candidate.
-    pub fn choose(&self, step: usize, mut candidates: Candidates) -> Option<TokenId> {
+    pub fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
         if let Some(seed) = self.seed {
             let mut noise = ChaCha8Rng::seed_from_u64(seed);
             noise.set_stream(step as u64);
             add_gumbel(noise, candidates.as_mut_slice());
         }
-        candidates.best().map(|best| best.token)
+        candidates.keep_best(2);
+        let margin = match candidates.as_slice() {
+            [best, second] => best.logit - second.logit,
+            _ => f32::INFINITY,
+        };
+        candidates.best().map(|best| Choice {
+            token: best.token,
+            margin,
+        })
     }
 }
 
@@ -71,8 +88,11 @@ mod tests {
 
     #[test]
     fn greedy_takes_the_best() {
-        let choice = Sampler::greedy().choose(3, candidates(&[0.1, 2.0, 1.9]));
-        assert_eq!(choice, Some(1));
+        let choice = Sampler::greedy().choose(3, candidates(&[0.5, 2.0, 1.5]));
+        let (token, margin) = (1, 0.5);
+        assert_eq!(choice, Some(Choice { token, margin }));
+        let only = Sampler::gumbel(0).choose(0, candidates(&[1.0])).unwrap();
+        assert_eq!((only.token, only.margin), (0, f32::INFINITY));
         assert_eq!(Sampler::greedy().choose(0, Candidates::default()), None);
         assert_eq!(Sampler::gumbel(0).choose(0, Candidates::default()), None);
     }
@@ -86,7 +106,7 @@ mod tests {
             for step in 0..draws / 20 {
                 let list = candidates(&wanted.map(f32::ln));
                 let choice = Sampler::gumbel(seed).choose(step, list).unwrap();
-                counts[choice as usize] += 1;
+                counts[choice.token as usize] += 1;
             }
         }
         // Chi-square with 3 degrees of freedom: above 16.3 once in a thousand.
@@ -103,7 +123,8 @@ mod tests {
 
     #[test]
     fn the_draw_depends_on_seed_step_and_token_alone() {
-        let draw = |seed, step, list: Candidates| Sampler::gumbel(seed).choose(step, list);
+        let draw =
+            |seed, step, list: Candidates| Sampler::gumbel(seed).choose(step, list).unwrap().token;
         let logits = vec![0.0; 500];
         let all = candidates(&logits);
         let first = draw(1, 0, all.clone());
@@ -111,7 +132,7 @@ mod tests {
         assert_eq!(first, draw(1, 0, reversed));
         // Without tokens that were not chosen, the choice is the same.
         let fewer = all.as_slice().iter().copied();
-        let fewer = fewer.filter(|c| c.token % 3 == first.unwrap() % 3);
+        let fewer = fewer.filter(|c| c.token % 3 == first % 3);
         assert_eq!(first, draw(1, 0, Candidates::new(fewer.collect())));
 
         let varied: std::collections::BTreeSet<_> = (0..20)

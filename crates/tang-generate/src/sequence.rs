@@ -3,9 +3,9 @@
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    Candidate, Candidates, GenerateError, GenerationConfig, LogitsProcessor, Sampler, Task,
-    logits::log_sum_exp, repetition_penalty::RepetitionPenalty, temperature::Temperature,
-    top_k::TopK, top_p::TopP,
+    Candidate, Candidates, Choice, Decoder, GenerateError, GenerationConfig, Logits,
+    LogitsProcessor, Sampler, Task, logits::log_sum_exp, repetition_penalty::RepetitionPenalty,
+    temperature::Temperature, top_k::TopK, top_p::TopP,
 };
 
 /// Why a generation ended.
@@ -39,6 +39,9 @@ pub struct Step {
     pub forced: bool,
     /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
     pub log_prob: f64,
+    /// By how much it beat the second candidate in the draw, in units of logit / temperature;
+    /// infinite if it was forced.
+    pub margin: f32,
 }
 
 /// The tokens of one poem, and all that decides the next one.
@@ -121,6 +124,18 @@ impl Sequence {
         self.log_prob_sum / self.generated().len() as f64
     }
 
+    /// The logits behind the last token: prefills the prompt, or decodes the token before.
+    ///
+    /// # Errors
+    ///
+    /// If the prompt is longer than the context.
+    pub fn next_logits(&self, decoder: &mut impl Decoder) -> Result<Logits, GenerateError> {
+        Ok(match self.generated() {
+            [] => decoder.prefill(&[&self.tokens])?,
+            [.., last] => decoder.decode(&[*last])?,
+        })
+    }
+
     /// Chooses the token that follows, from the logits behind the last one.
     ///
     /// # Errors
@@ -137,7 +152,7 @@ impl Sequence {
         for processor in &self.processors {
             processor.process(&self.tokens, &mut candidates);
         }
-        let token = self
+        let Choice { token, margin } = self
             .sampler
             .choose(self.generated().len(), candidates)
             .expect("processors never remove the last candidate");
@@ -158,6 +173,7 @@ impl Sequence {
             token,
             forced,
             log_prob,
+            margin,
         })
     }
 

@@ -16,6 +16,14 @@ pub struct Task {
 }
 
 impl Task {
+    /// Writes a poem of any kind from nothing, freely.
+    pub fn open() -> Self {
+        Self {
+            prompt: vec![NEWLINE],
+            constraints: Vec::new(),
+        }
+    }
+
     /// Goes on from the beginning of a poem, freely.
     ///
     /// # Errors
@@ -25,12 +33,9 @@ impl Task {
         if text.is_empty() {
             return Err(GenerateError::Empty);
         }
-        let mut prompt = vec![NEWLINE];
-        prompt.extend(vocabulary.encode(text)?);
-        Ok(Self {
-            prompt,
-            constraints: Vec::new(),
-        })
+        let mut task = Self::open();
+        task.prompt.extend(vocabulary.encode(text)?);
+        Ok(task)
     }
 
     /// Writes a poem with the lines of `layout` from nothing. `context` is the model's.
@@ -51,10 +56,10 @@ impl Task {
                 context,
             });
         }
-        Ok(Self {
-            prompt: vec![NEWLINE],
-            constraints: vec![Arc::new(FormConstraint::new(layout, vocabulary))],
-        })
+        let mut task = Self::open();
+        let form = FormConstraint::new(layout, vocabulary);
+        task.constraints.push(Arc::new(form));
+        Ok(task)
     }
 
     /// Writes a poem with the lines of `layout`, each beginning with its character of `heads`.

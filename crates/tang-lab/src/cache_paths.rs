@@ -1,0 +1,119 @@
+//! Every way through the cache gives the logits of a full forward pass.
+
+use std::fmt;
+
+use serde::Serialize;
+use tang_generate::{CachedDecoder, Decoder, FullDecoder, GenerationConfig, Generator, Task};
+use tang_tokenizer::TokenId;
+
+use crate::{LabError, LabModel};
+
+/// The largest difference that rounding may make.
+pub(crate) const TOLERANCE: f32 = 1e-4;
+
+/// The largest differences from a full forward pass, over all lengths from 1 to the context.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CachePaths {
+    /// Lengths that were compared.
+    pub lengths: usize,
+    /// Prefill of all but the last token, then one decode.
+    pub prefill_plus_one: f32,
+    /// One token at a time from the first.
+    pub token_by_token: f32,
+}
+
+impl fmt::Display for CachePaths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "At every length from 1 to {}, the logits of a full forward pass differ by at most {:.1e} from prefill + 1 and by at most {:.1e} from one token at a time (allowed: {TOLERANCE:.0e}).",
+            self.lengths, self.prefill_plus_one, self.token_by_token
+        )
+    }
+}
+
+/// Compares the three ways on a text that the model writes.
+///
+/// # Errors
+///
+/// [`LabError::Logits`] if one differs by more than 1e-4.
+pub fn cache_paths(lab: &LabModel) -> Result<CachePaths, LabError> {
+    let text = text_of_whole_context(lab)?;
+    let mut full = FullDecoder::new(&lab.model);
+    let mut prefilled = CachedDecoder::new(&lab.model);
+    let mut stepped = CachedDecoder::new(&lab.model);
+    let mut paths = CachePaths {
+        lengths: text.len(),
+        prefill_plus_one: 0.0,
+        token_by_token: 0.0,
+    };
+    for length in 1..=text.len() {
+        let (rest, last) = (&text[..length - 1], text[length - 1]);
+        let wanted = full.prefill(&[&text[..length]])?;
+        let step = if rest.is_empty() {
+            stepped.prefill(&[&[last]])?
+        } else {
+            stepped.decode(&[last])?
+        };
+        paths.token_by_token = paths
+            .token_by_token
+            .max(difference(step.row(0), wanted.row(0)));
+        if !rest.is_empty() {
+            prefilled.prefill(&[rest])?;
+            let plus_one = prefilled.decode(&[last])?;
+            paths.prefill_plus_one = paths
+                .prefill_plus_one
+                .max(difference(plus_one.row(0), wanted.row(0)));
+        }
+    }
+    for (what, difference) in [
+        ("prefill + 1", paths.prefill_plus_one),
+        ("token by token", paths.token_by_token),
+    ] {
+        // Written so that a NaN fails, too.
+        if !(difference <= TOLERANCE) {
+            return Err(LabError::Logits {
+                what: what.to_owned(),
+                difference,
+                tolerance: TOLERANCE,
+            });
+        }
+    }
+    Ok(paths)
+}
+
+/// As many tokens as the model has positions, beginning with the newline.
+fn text_of_whole_context(lab: &LabModel) -> Result<Vec<TokenId>, LabError> {
+    let config = GenerationConfig {
+        stop_at_end: false,
+        ..GenerationConfig::default()
+    };
+    let mut decoder = CachedDecoder::new(&lab.model);
+    let task = Task::open();
+    let mut tokens = Generator::new(&mut decoder, task, &config, lab.context())?
+        .finish()?
+        .tokens()
+        .to_vec();
+    tokens.truncate(lab.context());
+    Ok(tokens)
+}
+
+/// The largest difference; NaN if any number is.
+pub(crate) fn difference(a: &[f32], b: &[f32]) -> f32 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |max, d| if d.is_nan() || d > max { d } else { max })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nan_is_a_difference() {
+        assert_eq!(difference(&[1.0, 2.0], &[1.5, 2.25]), 0.5);
+        assert!(difference(&[1.0, f32::NAN], &[1.0, 2.0]).is_nan());
+        assert!(difference(&[f32::NAN, 1.0], &[1.0, 2.0]).is_nan());
+    }
+}

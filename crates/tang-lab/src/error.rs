@@ -1,0 +1,49 @@
+//! What a measurement can show to be wrong.
+
+use tang_generate::GenerateError;
+use tang_model::ModelError;
+
+/// An error of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// Two ways through the cache, or one with and one without, gave different logits.
+    #[error(
+        "{what}: logits differ by {difference:.2e}, more than {tolerance:.0e}: the cache is wrong"
+    )]
+    Logits {
+        /// What was compared.
+        what: String,
+        /// The largest difference found.
+        difference: f32,
+        /// The largest one allowed.
+        tolerance: f32,
+    },
+    /// Generation with and without the cache gave different tokens.
+    #[error(
+        "{what}: token {step} differs ({cached} with the cache, {full} without), and it won by {margin:.2e}, which no rounding explains: the cache is wrong"
+    )]
+    Tokens {
+        /// The case.
+        what: String,
+        /// Step of the first difference, from 0.
+        step: usize,
+        /// Token with the cache.
+        cached: u32,
+        /// Token without.
+        full: u32,
+        /// By how much the token won.
+        margin: f32,
+    },
+    /// A plot could not be drawn.
+    #[error("cannot draw the plot: {reason}")]
+    Plot {
+        /// Why.
+        reason: String,
+    },
+    /// Generation failed.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// The model refused.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}

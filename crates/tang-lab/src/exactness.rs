@@ -1,0 +1,203 @@
+//! Generation with the cache and without gives the same tokens.
+
+use std::fmt;
+
+use serde::Serialize;
+use tang_generate::{CachedDecoder, Decoder, FullDecoder, Sequence};
+
+use crate::{
+    LabError, LabModel,
+    cache_paths::{TOLERANCE, difference},
+    test_cases::{TestCase, test_cases},
+};
+
+/// What came of generating many poems twice.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Exactness {
+    /// Poems that were generated with the cache and without.
+    pub cases: usize,
+    /// Tokens that were compared.
+    pub tokens: usize,
+    /// Poems whose first different token won by less than rounding can turn.
+    pub ties: usize,
+    /// Largest difference between the logits of the two ways.
+    pub largest_logit_difference: f32,
+    /// Smallest lead of a chosen token over the second.
+    pub smallest_margin: f32,
+}
+
+impl fmt::Display for Exactness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} poems ({} tokens) are the same with the cache and without, token by token; {} ties. Largest difference of a logit {:.1e}, smallest lead of a chosen token {:.1e}.",
+            self.cases, self.tokens, self.ties, self.largest_logit_difference, self.smallest_margin
+        )
+    }
+}
+
+/// Generates `cases` poems of all modes and settings, each with the cache and without.
+///
+/// # Errors
+///
+/// [`LabError::Tokens`] at the first token that differs and is no tie; [`LabError::Logits`] if
+/// logits differ by more than 1e-4.
+pub fn exactness(
+    lab: &LabModel,
+    cases: usize,
+    on_progress: &mut dyn FnMut(&str),
+) -> Result<Exactness, LabError> {
+    let mut result = Exactness {
+        cases,
+        tokens: 0,
+        ties: 0,
+        largest_logit_difference: 0.0,
+        smallest_margin: f32::INFINITY,
+    };
+    for (done, case) in test_cases(lab, cases)?.into_iter().enumerate() {
+        if done.is_multiple_of(50) {
+            on_progress(&format!("cache exactness: {done} of {cases} poems"));
+        }
+        let mut cached = CachedDecoder::new(&lab.model);
+        let mut full = FullDecoder::new(&lab.model);
+        compare(&mut cached, &mut full, lab.context(), &case, &mut result)?;
+    }
+    Ok(result)
+}
+
+fn compare(
+    cached: &mut impl Decoder,
+    full: &mut impl Decoder,
+    context: usize,
+    case: &TestCase,
+    result: &mut Exactness,
+) -> Result<(), LabError> {
+    let new = || Sequence::new(case.task.clone(), &case.config, context);
+    let (mut with, mut without) = (new()?, new()?);
+    while with.finish_reason().is_none() {
+        let (a, b) = (with.next_logits(cached)?, without.next_logits(full)?);
+        let gap = difference(a.row(0), b.row(0));
+        if !(gap <= TOLERANCE) {
+            return Err(LabError::Logits {
+                what: case.name.clone(),
+                difference: gap,
+                tolerance: TOLERANCE,
+            });
+        }
+        result.largest_logit_difference = result.largest_logit_difference.max(gap);
+        let step = with.advance(a.row(0))?;
+        let other = without.advance(b.row(0))?;
+        if step.token != other.token {
+            // Each of two logits may be off by the gap; the draw divides both by the temperature.
+            let turned_by_rounding = 2.0 * gap / divisor(case);
+            if step.margin < turned_by_rounding {
+                result.ties += 1;
+                return Ok(());
+            }
+            return Err(LabError::Tokens {
+                what: case.name.clone(),
+                step: with.generated().len() - 1,
+                cached: step.token,
+                full: other.token,
+                margin: step.margin,
+            });
+        }
+        result.tokens += 1;
+        result.smallest_margin = result.smallest_margin.min(step.margin);
+    }
+    Ok(())
+}
+
+/// What the draw divides logits by.
+fn divisor(case: &TestCase) -> f32 {
+    if case.config.temperature == 0.0 {
+        1.0
+    } else {
+        case.config.temperature
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tang_generate::{GenerationConfig, Logits, Task};
+    use tang_model::ModelError;
+    use tang_tokenizer::TokenId;
+
+    use super::*;
+
+    /// Prefers the token after the last one; `fault` is added to one logit of one step.
+    struct Fake {
+        steps: usize,
+        fault: Option<(usize, f32)>,
+    }
+
+    impl Fake {
+        fn logits(&mut self, last: TokenId) -> Logits {
+            let mut values: Vec<f32> = (0..20).map(|i| -(i as f32)).collect();
+            values.rotate_right(last as usize + 1);
+            if let Some((_, fault)) = self.fault.filter(|(step, _)| *step == self.steps) {
+                values[3] += fault;
+            }
+            self.steps += 1;
+            Logits::new(values, 20)
+        }
+    }
+
+    impl Decoder for Fake {
+        fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
+            Ok(self.logits(*prompts[0].last().unwrap()))
+        }
+
+        fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
+            Ok(self.logits(tokens[0]))
+        }
+
+        fn select(&mut self, _: &[usize]) {}
+
+        fn forwarded_tokens(&self) -> usize {
+            self.steps
+        }
+    }
+
+    fn outcome(fault: Option<(usize, f32)>) -> Result<Exactness, LabError> {
+        let case = TestCase {
+            name: "fake".to_owned(),
+            task: Task::open(),
+            config: GenerationConfig {
+                temperature: 0.0,
+                max_new_tokens: 10,
+                ..GenerationConfig::default()
+            },
+        };
+        let mut result = Exactness {
+            cases: 1,
+            tokens: 0,
+            ties: 0,
+            largest_logit_difference: 0.0,
+            smallest_margin: f32::INFINITY,
+        };
+        let mut good = Fake {
+            steps: 0,
+            fault: None,
+        };
+        let mut other = Fake { steps: 0, fault };
+        compare(&mut other, &mut good, 64, &case, &mut result).map(|()| result)
+    }
+
+    #[test]
+    fn equal_decoders_are_exact() {
+        let result = outcome(None).unwrap();
+        assert_eq!((result.tokens, result.ties), (10, 0));
+        assert_eq!(result.smallest_margin, 1.0);
+    }
+
+    #[test]
+    fn rounding_is_measured_and_a_wrong_logit_is_found() {
+        let result = outcome(Some((5, 5e-5))).unwrap();
+        assert!((result.largest_logit_difference - 5e-5).abs() < 1e-6);
+        for fault in [1e-3, -1e-3, f32::NAN] {
+            let error = outcome(Some((5, fault))).unwrap_err();
+            assert!(matches!(error, LabError::Logits { .. }), "{error}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The spread of repeated timings.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Least, median and largest of some durations, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The shortest.
+    pub min_ms: f64,
+    /// The one in the middle.
+    pub median_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+}
+
+impl Spread {
+    /// The spread of at least one duration, each in milliseconds.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    pub fn of(mut durations_ms: Vec<f64>) -> Self {
+        durations_ms.sort_by(f64::total_cmp);
+        let middle = durations_ms.len() / 2;
+        let median_ms = if durations_ms.len().is_multiple_of(2) {
+            f64::midpoint(durations_ms[middle - 1], durations_ms[middle])
+        } else {
+            durations_ms[middle]
+        };
+        Self {
+            min_ms: durations_ms[0],
+            median_ms,
+            max_ms: durations_ms[durations_ms.len() - 1],
+        }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} ({:.1}-{:.1})",
+            self.median_ms, self.min_ms, self.max_ms
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_of_odd_and_even_numbers() {
+        let spread = Spread::of(vec![3.0, 1.0, 10.0]);
+        assert_eq!(
+            (spread.min_ms, spread.median_ms, spread.max_ms),
+            (1.0, 3.0, 10.0)
+        );
+        assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]).median_ms, 3.0);
+        assert_eq!(spread.to_string(), "3.0 (1.0-10.0)");
+    }
+}

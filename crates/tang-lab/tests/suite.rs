@@ -1,0 +1,64 @@
+//! The suite runs on an untrained model and says what it should.
+
+use tang_lab::{LabModel, bench_cache, cache_paths, exactness, report};
+use tang_model::{ModelConfig, Transformer, Weights, device};
+use tang_tokenizer::Vocabulary;
+
+fn lab() -> LabModel {
+    let vocabulary = Vocabulary::from_texts([
+        "床前明月光，疑是地上霜。举头望山月，低头思故乡。春眠不觉晓，夏秋冬风一路平安山高水长天下",
+    ]);
+    let config = ModelConfig {
+        width: 16,
+        layers: 2,
+        ..ModelConfig::tang_4l(vocabulary.len())
+    };
+    LabModel {
+        model: Transformer::new(config, Weights::random(&config, 1), &device::cpu()).unwrap(),
+        vocabulary,
+        name: "untrained".to_owned(),
+    }
+}
+
+#[test]
+fn the_cache_is_exact_on_every_path() {
+    let lab = lab();
+    let paths = cache_paths(&lab).unwrap();
+    assert_eq!(paths.lengths, 128);
+    let exact = exactness(&lab, 40, &mut |_| {}).unwrap();
+    assert_eq!((exact.cases, exact.ties), (40, 0));
+    assert!(exact.tokens > 40 * 15, "{exact}");
+    assert!(exact.smallest_margin > 0.0 && exact.smallest_margin < 0.1);
+}
+
+#[test]
+fn timings_count_the_work_of_both_paths() {
+    let bench = bench_cache(&lab(), true, &mut |_| {}).unwrap();
+    for row in &bench.timings {
+        let n = row.characters;
+        assert_eq!(row.cached.forwarded_tokens, 1 + n - 1);
+        assert_eq!(row.uncached.forwarded_tokens, n + n * (n - 1) / 2);
+    }
+    let lengths: Vec<usize> = bench.timings.iter().map(|row| row.characters).collect();
+    assert_eq!(lengths, [32, 64, 120]);
+    assert_eq!(bench.cache_bytes_per_token, 2 * 2 * 16 * 4);
+}
+
+#[test]
+fn the_report_has_all_its_parts() {
+    let mut notes = Vec::new();
+    let text = report(&lab(), true, &mut |note| notes.push(note.to_owned())).unwrap();
+    for part in [
+        "# untrained",
+        "The cache changes no result",
+        "poems (",
+        "| 120 |",
+        "temperature 1.5, top-k 20",
+        "### Continuations",
+        "春风",
+        "### Acrostics",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    assert!(!notes.is_empty());
+}
