@@ -79,9 +79,9 @@ impl Preset {
     /// The configuration that this preset stands for.
     pub fn config(self) -> TrainConfig {
         let steps = match self {
-            Self::Quick => 500,
-            Self::Default => 2400,
-            Self::Best => 6400,
+            Self::Quick => 1000,
+            Self::Default => 4400,
+            Self::Best => 11_000,
         };
         TrainConfig {
             seed: 0,
