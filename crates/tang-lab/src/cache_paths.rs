@@ -9,7 +9,7 @@ use tang_tokenizer::TokenId;
 use crate::{LabError, LabModel};
 
 /// The largest difference that rounding may make.
-pub(crate) const TOLERANCE: f32 = 1e-4;
+const TOLERANCE: f32 = 1e-4;
 
 /// The largest differences from a full forward pass, over all lengths from 1 to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -70,14 +70,7 @@ pub fn cache_paths(lab: &LabModel) -> Result<CachePaths, LabError> {
         ("prefill + 1", paths.prefill_plus_one),
         ("token by token", paths.token_by_token),
     ] {
-        // Written so that a NaN fails, too.
-        if !(difference <= TOLERANCE) {
-            return Err(LabError::Logits {
-                what: what.to_owned(),
-                difference,
-                tolerance: TOLERANCE,
-            });
-        }
+        within_tolerance(what, difference)?;
     }
     Ok(paths)
 }
@@ -96,6 +89,18 @@ fn text_of_whole_context(lab: &LabModel) -> Result<Vec<TokenId>, LabError> {
         .to_vec();
     tokens.truncate(lab.context());
     Ok(tokens)
+}
+
+/// Fails if a difference is more than rounding, or no number.
+pub(crate) fn within_tolerance(what: &str, difference: f32) -> Result<(), LabError> {
+    if difference.is_nan() || difference > TOLERANCE {
+        return Err(LabError::Logits {
+            what: what.to_owned(),
+            difference,
+            tolerance: TOLERANCE,
+        });
+    }
+    Ok(())
 }
 
 /// The largest difference; NaN if any number is.

@@ -7,7 +7,7 @@ use tang_generate::{CachedDecoder, Decoder, FullDecoder, Sequence};
 
 use crate::{
     LabError, LabModel,
-    cache_paths::{TOLERANCE, difference},
+    cache_paths::{difference, within_tolerance},
     test_cases::{TestCase, test_cases},
 };
 
@@ -77,13 +77,7 @@ fn compare(
     while with.finish_reason().is_none() {
         let (a, b) = (with.next_logits(cached)?, without.next_logits(full)?);
         let gap = difference(a.row(0), b.row(0));
-        if !(gap <= TOLERANCE) {
-            return Err(LabError::Logits {
-                what: case.name.clone(),
-                difference: gap,
-                tolerance: TOLERANCE,
-            });
-        }
+        within_tolerance(&case.name, gap)?;
         result.largest_logit_difference = result.largest_logit_difference.max(gap);
         let step = with.advance(a.row(0))?;
         let other = without.advance(b.row(0))?;

@@ -109,8 +109,12 @@ impl KvCache {
                 capacity: self.capacity,
             });
         }
-        if self.lengths.iter().all(|length| *length == longest) {
-            return Ok(Positions::Uniform { start: longest });
+        let starts = self.lengths.clone();
+        if starts.iter().all(|start| *start == longest) {
+            return Ok(Positions {
+                starts,
+                hidden: None,
+            });
         }
         // Query t of row r stands at lengths[r] + t and must not see a key behind it.
         let keys = longest + added;
@@ -123,9 +127,9 @@ impl KvCache {
             .collect();
         let hidden = TensorData::new(hidden, [batch, 1, added, keys]);
         let device = self.layers[0].keys.device();
-        Ok(Positions::Ragged {
-            starts: self.lengths.clone(),
-            hidden: Tensor::from_data(hidden, &device),
+        Ok(Positions {
+            starts,
+            hidden: Some(Tensor::from_data(hidden, &device)),
         })
     }
 
@@ -146,19 +150,34 @@ impl KvCache {
 }
 
 /// Where the new tokens of a forward pass stand.
-pub(crate) enum Positions {
-    /// Every row's first new token stands at `start`.
-    Uniform {
-        /// Tokens that every row holds already.
-        start: usize,
-    },
-    /// Rows of different lengths.
-    Ragged {
-        /// Tokens that each row holds already.
-        starts: Vec<usize>,
-        /// `[batch, 1, added, keys]`: true where a key must not be seen.
-        hidden: Tensor<4, Bool>,
-    },
+pub(crate) struct Positions {
+    /// Tokens that each row holds already, or one number where there is no cache.
+    starts: Vec<usize>,
+    /// For rows of different lengths, `[batch, 1, added, keys]`: true where a key must not be seen.
+    hidden: Option<Tensor<4, Bool>>,
+}
+
+impl Positions {
+    /// The positions of rows that begin with these tokens.
+    pub(crate) fn from_zero() -> Self {
+        Self {
+            starts: vec![0],
+            hidden: None,
+        }
+    }
+
+    /// The first new position of each row.
+    pub(crate) fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// The first new position, if it is the same in every row.
+    pub(crate) fn uniform(&self) -> Option<usize> {
+        match self.hidden {
+            Some(_) => None,
+            None => self.starts.first().copied(),
+        }
+    }
 }
 
 /// One layer's part of the cache during one forward pass.
@@ -183,15 +202,9 @@ impl LayerSlot<'_> {
         let added = key.dims()[2];
         let keys = write(&mut self.layer.keys, key, self.positions);
         let values = write(&mut self.layer.values, value, self.positions);
-        let (held, mask) = match self.positions {
-            Positions::Uniform { start } => (*start, None),
-            Positions::Ragged { starts, hidden } => (
-                starts.iter().copied().max().unwrap_or(0),
-                Some(hidden.clone()),
-            ),
-        };
-        let filled = |tensor: Tensor<4>| tensor.narrow(2, 0, held + added);
-        (filled(keys), filled(values), mask)
+        let longest = self.positions.starts.iter().copied().max().unwrap_or(0);
+        let filled = |tensor: Tensor<4>| tensor.narrow(2, 0, longest + added);
+        (filled(keys), filled(values), self.positions.hidden.clone())
     }
 }
 
@@ -199,28 +212,15 @@ impl LayerSlot<'_> {
 fn write(store: &mut Tensor<4>, new: Tensor<4>, positions: &Positions) -> Tensor<4> {
     let [_, heads, added, head_dim] = new.dims();
     // The store is moved through each write: a second handle would force a copy of it.
-    match positions {
-        Positions::Uniform { start } => store.inplace(|tensor| {
-            tensor.slice_assign(
-                [
-                    0..new.dims()[0],
-                    0..heads,
-                    *start..start + added,
-                    0..head_dim,
-                ],
-                new,
-            )
-        }),
-        Positions::Ragged { starts, .. } => {
-            for (row, start) in starts.iter().enumerate() {
-                let own = new.clone().narrow(0, row, 1);
-                store.inplace(|tensor| {
-                    tensor.slice_assign(
-                        [row..row + 1, 0..heads, *start..start + added, 0..head_dim],
-                        own,
-                    )
-                });
-            }
+    if let Some(start) = positions.uniform() {
+        let rows = 0..new.dims()[0];
+        let place = [rows, 0..heads, start..start + added, 0..head_dim];
+        store.inplace(|tensor| tensor.slice_assign(place, new));
+    } else {
+        for (row, start) in positions.starts.iter().enumerate() {
+            let own = new.clone().narrow(0, row, 1);
+            let place = [row..row + 1, 0..heads, *start..start + added, 0..head_dim];
+            store.inplace(|tensor| tensor.slice_assign(place, own));
         }
     }
     store.clone()

@@ -111,7 +111,7 @@ impl Transformer {
                     capacity: self.config.context,
                 });
             }
-            None => Positions::Uniform { start: 0 },
+            None => Positions::from_zero(),
         };
         let mut hidden = self.token_embedding.forward(ids) + self.embed(&positions, length);
         for (layer, block) in self.blocks.iter().enumerate() {
@@ -129,21 +129,19 @@ impl Transformer {
     /// Position embeddings, `[1 or batch, length, width]`.
     fn embed(&self, positions: &Positions, length: usize) -> Tensor<3> {
         let table = self.position_embedding.val();
-        match positions {
-            Positions::Uniform { start } => table.slice([*start..start + length]).unsqueeze(),
-            Positions::Ragged { starts, .. } => {
-                let ids: Vec<i32> = starts
-                    .iter()
-                    .flat_map(|start| (*start..start + length).map(|p| p as i32))
-                    .collect();
-                let ids = Tensor::<1, Int>::from_data(
-                    TensorData::new(ids, [starts.len() * length]),
-                    &table.device(),
-                );
-                let width = self.config.width;
-                table.select(0, ids).reshape([starts.len(), length, width])
-            }
+        if let Some(start) = positions.uniform() {
+            return table.narrow(0, start, length).unsqueeze();
         }
+        let starts = positions.starts();
+        let ids: Vec<i32> = starts
+            .iter()
+            .flat_map(|start| (*start..start + length).map(|p| p as i32))
+            .collect();
+        let ids = TensorData::new(ids, [starts.len() * length]);
+        let ids = Tensor::<1, Int>::from_data(ids, &table.device());
+        table
+            .select(0, ids)
+            .reshape([starts.len(), length, self.config.width])
     }
 
     /// Scores of every token as the next one.

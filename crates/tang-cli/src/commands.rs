@@ -1,0 +1,57 @@
+//! The commands, one file each.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+mod acrostic;
+mod bench_cache;
+mod continue_from;
+mod data;
+mod next;
+mod report;
+mod train;
+mod write;
+
+/// What `tang` can do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Build the corpus: fetch the poems or read your own, clean and split them
+    Data(data::Options),
+    /// Train a model
+    Train(train::Options),
+    /// Write a poem whose lines begin with given characters (藏头诗)
+    Acrostic(acrostic::Options),
+    /// Go on from the beginning of a poem
+    Continue(continue_from::Options),
+    /// Write a poem of a fixed form
+    Write(write::Options),
+    /// Compare what a model expects next with what the corpus has
+    Next(next::Options),
+    /// Measure a model and write the report beside it
+    Report(report::Options),
+    /// Time generation with the key/value cache and without
+    BenchCache(bench_cache::Options),
+}
+
+impl Command {
+    /// Runs the command.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from its result.
+    pub fn run(&self) -> Result<ExitCode> {
+        match self {
+            Self::Train(options) => return train::run(options),
+            Self::Data(options) => data::run(options)?,
+            Self::Acrostic(options) => acrostic::run(options)?,
+            Self::Continue(options) => continue_from::run(options)?,
+            Self::Write(options) => write::run(options)?,
+            Self::Next(options) => next::run(options)?,
+            Self::Report(options) => report::run(options)?,
+            Self::BenchCache(options) => bench_cache::run(options)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

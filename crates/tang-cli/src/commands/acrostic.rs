@@ -1,0 +1,118 @@
+//! `tang acrostic`: a poem whose lines begin with given characters.
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use tang_generate::Task;
+use tang_prosody::{Form, Layout, LineLength};
+
+use crate::{
+    poem_generation::{Assignment, write_poems},
+    poem_output::Breaks,
+    sampling_args::SamplingArgs,
+    user_text::user_text,
+};
+
+/// The most lines that a poem may have.
+const MAX_HEADS: usize = 16;
+
+/// The heads, and the form if they leave a choice.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang acrostic 春眠不觉 --line 5")]
+pub struct Options {
+    /// The first characters of the lines, 1 to 16
+    heads: String,
+    /// 五绝, 七绝, 五律 or 七律; it must have as many lines as there are characters
+    #[arg(long)]
+    form: Option<Form>,
+    /// Characters a line, 5 or 7 [default: 7, or as the form has it]
+    #[arg(long, value_name = "LENGTH")]
+    line: Option<LineLength>,
+    #[command(flatten)]
+    sampling: SamplingArgs,
+}
+
+/// Prints the poems, one line of verse a line.
+pub fn run(options: &Options) -> Result<()> {
+    let heads = user_text(&options.heads);
+    let layout = layout(heads.chars().count(), options.form, options.line)?;
+    let loaded = options.sampling.checkpoint.open()?;
+    let assignment = Assignment {
+        task: Task::acrostic(&heads, layout, &loaded.vocabulary, loaded.context())?,
+        length: Some(layout.char_count()),
+        breaks: Breaks::Lines,
+    };
+    write_poems(&assignment, &loaded, &options.sampling)
+}
+
+fn layout(heads: usize, form: Option<Form>, line: Option<LineLength>) -> Result<Layout> {
+    ensure!(
+        (1..=MAX_HEADS).contains(&heads),
+        "an acrostic wants 1 to {MAX_HEADS} heads, one a line, and there are {heads}"
+    );
+    let Some(form) = form else {
+        return Ok(Layout::new(heads, line.unwrap_or(LineLength::Seven)));
+    };
+    ensure!(
+        form.lines() == heads,
+        "--form {form} wants {} heads, one a line, and there are {heads}",
+        form.lines()
+    );
+    let wanted = form.line_length();
+    if let Some(line) = line {
+        ensure!(
+            line == wanted,
+            "--form {form} has lines of {} characters, and --line says {}: leave one of them out",
+            wanted.chars(),
+            line.chars()
+        );
+    }
+    Ok(form.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_and_flags_make_the_layout() {
+        use LineLength::{Five, Seven};
+        for (heads, form, line, wanted) in [
+            (1, None, None, Layout::new(1, Seven)),
+            (4, None, None, Layout::from(Form::QiJue)),
+            (4, None, Some(Five), Layout::from(Form::WuJue)),
+            (4, Some(Form::WuJue), None, Layout::from(Form::WuJue)),
+            (8, Some(Form::QiLv), Some(Seven), Layout::from(Form::QiLv)),
+            (16, None, Some(Five), Layout::new(16, Five)),
+        ] {
+            assert_eq!(layout(heads, form, line).unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn contradictions_name_both_numbers() {
+        for (heads, form, line, wanted) in [
+            (
+                0,
+                None,
+                None,
+                "wants 1 to 16 heads, one a line, and there are 0",
+            ),
+            (17, None, None, "there are 17"),
+            (
+                4,
+                Some(Form::QiLv),
+                None,
+                "--form 七律 wants 8 heads, one a line, and there are 4",
+            ),
+            (
+                4,
+                Some(Form::WuJue),
+                Some(LineLength::Seven),
+                "lines of 5 characters, and --line says 7",
+            ),
+        ] {
+            let error = layout(heads, form, line).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `tang data`: build the corpus.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use anyhow::Result;
+use clap::Args;
+use tang_corpus::{CorpusError, CorpusFolder, Statistics};
+
+use crate::{
+    corpus_build::{CORPUS_FOLDER, build_corpus},
+    note::note,
+};
+
+/// Where the poems come from and where they go.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang data --from poems.txt --out data")]
+pub struct Options {
+    /// A text file with one poem a line, the chinese-poetry package (.tgz or folder) or repository;
+    /// fetched with npm if not given
+    #[arg(long, value_name = "PATH")]
+    from: Option<PathBuf>,
+    /// Folder of the corpus
+    #[arg(long, value_name = "DIR", default_value = CORPUS_FOLDER)]
+    out: PathBuf,
+}
+
+/// Builds the corpus, if it is not there, and prints what it is made of.
+pub fn run(options: &Options) -> Result<()> {
+    let folder = CorpusFolder::new(&options.out);
+    let there = match options.from {
+        Some(_) => None,
+        None => existing(&folder)?,
+    };
+    let poems = match there {
+        Some(poems) => {
+            note(format_args!(
+                "the corpus in {} is there already; `--from PATH` replaces it",
+                options.out.display()
+            ));
+            poems
+        }
+        None => build_corpus(options.from.as_deref(), &folder)?.poems,
+    };
+    writeln!(io::stdout().lock(), "{}", Statistics::of(&poems))?;
+    Ok(())
+}
+
+/// The poems of a corpus that is there whole. One that was changed is built again.
+fn existing(folder: &CorpusFolder) -> Result<Option<Vec<String>>> {
+    match folder.open().and_then(|_| folder.poems()) {
+        Ok(poems) => Ok(Some(poems)),
+        Err(CorpusError::NotBuilt { .. }) => Ok(None),
+        Err(error @ CorpusError::Changed { .. }) => {
+            note(format_args!("{error}: building it again"));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,173 @@
+//! `tang train`: train a model.
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tang_corpus::{CorpusFolder, Split};
+use tang_files::write_atomically;
+use tang_lab::{CurvePoint, loss_curve};
+use tang_model::{ModelConfig, device};
+use tang_train::{LogLine, Outcome, Preset, RunFolder, RunLog, TrainConfig, Trainer};
+
+use crate::{
+    corpus_build::{CORPUS_FOLDER, build_corpus},
+    note::note,
+    progress::CorpusBars,
+    training_watch::TrainingWatch,
+};
+
+/// What a shell reports for a program that SIGINT ended.
+const INTERRUPTED: u8 = 130;
+
+/// What to train, and for how long.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
+pub struct Options {
+    /// How long to train: quick (about 10 minutes), default (45) or best (2 hours)
+    #[arg(long, default_value_t = Preset::Default)]
+    preset: Preset,
+    /// A text file with one poem a line, or a corpus folder [default: data, built if missing]
+    #[arg(long, value_name = "PATH")]
+    corpus: Option<PathBuf>,
+    /// Folder of the run [default: checkpoints/runs/PRESET]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with the run in that folder, as it was started
+    #[arg(long, conflicts_with_all = ["seed", "steps"])]
+    resume: bool,
+    /// Seed of the starting values and of the order of the poems [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Train this many steps instead of the preset's
+    #[arg(long, value_name = "N")]
+    steps: Option<usize>,
+}
+
+impl Options {
+    fn folder(&self) -> PathBuf {
+        match &self.out {
+            Some(out) => out.clone(),
+            None => Path::new("checkpoints/runs").join(self.preset.name()),
+        }
+    }
+
+    fn config(&self) -> TrainConfig {
+        let mut config = self.preset.config();
+        if let Some(seed) = self.seed {
+            config.seed = seed;
+        }
+        if let Some(steps) = self.steps {
+            config.steps = steps;
+            config.evaluate_every = (steps / 10).max(1);
+        }
+        config
+    }
+
+    fn split(&self) -> Result<Split> {
+        if let Some(path) = &self.corpus {
+            let mut bars = CorpusBars::default();
+            return Ok(Split::load(path, &mut |progress| bars.show(progress))?);
+        }
+        let folder = CorpusFolder::new(CORPUS_FOLDER);
+        if !folder.exists() {
+            note(format_args!(
+                "no corpus in {CORPUS_FOLDER} yet: building it"
+            ));
+            build_corpus(None, &folder)?;
+        }
+        Ok(folder.open()?)
+    }
+
+    /// The command that goes on with the run in `folder`.
+    fn resume_line(&self, folder: &Path) -> String {
+        let corpus = match &self.corpus {
+            Some(corpus) => format!(" --corpus {}", corpus.display()),
+            None => String::new(),
+        };
+        format!("tang train --resume --out {}{corpus}", folder.display())
+    }
+}
+
+/// Trains to the end, or until an interrupt; prints the folder.
+pub fn run(options: &Options) -> Result<ExitCode> {
+    let path = options.folder();
+    let (folder, split) = if options.resume {
+        (RunFolder::resume(&path)?, options.split()?)
+    } else {
+        // The corpus first: one that cannot be read leaves no empty run behind.
+        let split = options.split()?;
+        (RunFolder::start(&path)?, split)
+    };
+    let log = folder.log_path();
+    let device = device::cpu();
+    let mut trainer = if options.resume {
+        Trainer::resume(split, folder, &device)?
+    } else {
+        let model = ModelConfig::tang_4l(0);
+        Trainer::start(options.config(), model, split, folder, &device)?
+    };
+    note(format_args!(
+        "training into {}: {} of {} steps are done, {} steps are an epoch, vocabulary {}",
+        path.display(),
+        trainer.step(),
+        trainer.config().steps,
+        trainer.steps_per_epoch(),
+        trainer.vocabulary().len(),
+    ));
+
+    let mut watch = TrainingWatch::new(&trainer, stop_on_interrupt()?);
+    let outcome = trainer.run(&mut watch)?;
+    drop(watch);
+    if outcome == Outcome::Stopped {
+        note(format_args!(
+            "stopped after step {} and saved; go on with `{}`",
+            trainer.step(),
+            options.resume_line(&path)
+        ));
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    write_loss_curve(&RunLog::read(&log)?, &path.join("loss.svg"))?;
+    note(format_args!(
+        "done; try `tang acrostic 春眠不觉 --checkpoint {}`",
+        path.display()
+    ));
+    writeln!(io::stdout().lock(), "{}", path.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A flag that Ctrl-C (or SIGTERM) sets; a second one ends the program at once.
+fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+        note("stopping after this step; interrupt again to lose what is not saved");
+    })
+    .context("cannot watch for Ctrl-C")?;
+    Ok(stop)
+}
+
+fn write_loss_curve(log: &[LogLine], path: &Path) -> Result<()> {
+    let points: Vec<CurvePoint> = log.iter().map(curve_point).collect();
+    write_atomically(path, loss_curve(&points)?.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn curve_point(line: &LogLine) -> CurvePoint {
+    CurvePoint {
+        step: line.step,
+        train: line.train_nats_per_char,
+        validation: line.evaluation.map(|evaluation| evaluation.nats_per_char),
+    }
+}

@@ -1,0 +1,55 @@
+//! `tang`: build the corpus, train a model, write poems with it, measure it.
+//!
+//! Data goes to stdout, progress and notes to stderr. The exit code is 0, or 1 after an error, 2
+//! after wrong usage, 130 after an interrupt.
+
+use std::{io, process::ExitCode};
+
+use clap::Parser;
+
+mod commands;
+mod corpus_build;
+mod error_message;
+mod lab_args;
+mod loaded_model;
+mod note;
+mod poem_generation;
+mod poem_output;
+mod poem_text;
+mod progress;
+mod sampling_args;
+mod training_watch;
+mod user_text;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Regulated Tang verse from a small GPT: acrostics, continuations, fixed forms
+#[derive(Parser)]
+#[command(name = "tang", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command.run() {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            note::note(format_args!(
+                "error: {}",
+                error_message::error_message(&error)
+            ));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of stdout has had enough, as `head` has.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

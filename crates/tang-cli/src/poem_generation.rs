@@ -1,0 +1,159 @@
+//! From a task to printed poems.
+
+use anyhow::Result;
+use tang_generate::{
+    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Sequence, Task,
+    generate_batch,
+};
+use tang_tokenizer::{TokenId, TokenizerError};
+
+use crate::{
+    loaded_model::LoadedModel,
+    note::note,
+    poem_output::{Breaks, PoemJson, PoemOutput},
+    poem_text::poem_text,
+    sampling_args::SamplingArgs,
+};
+
+/// Poems that are generated at once; a full cache of so many takes 32 MiB with the default model.
+const BATCH: usize = 64;
+
+/// What to write.
+pub struct Assignment {
+    /// Prompt and constraints.
+    pub task: Task,
+    /// Characters of a whole poem, where a form fixes them.
+    pub length: Option<usize>,
+    /// How the poem is printed.
+    pub breaks: Breaks,
+}
+
+/// Generates as many poems as the flags ask for and prints them to stdout.
+///
+/// # Errors
+///
+/// If a flag has an impossible value, the prompt does not fit the model's context, or stdout is
+/// closed.
+pub fn write_poems(
+    assignment: &Assignment,
+    loaded: &LoadedModel,
+    sampling: &SamplingArgs,
+) -> Result<()> {
+    let configs = sampling.configs()?;
+    let mut writer = PoemWriter {
+        assignment,
+        loaded,
+        output: PoemOutput::new(assignment.breaks, sampling.traditional),
+    };
+    if sampling.no_cache {
+        writer.write(FullDecoder::new(&loaded.model), sampling, configs)
+    } else {
+        writer.write(CachedDecoder::new(&loaded.model), sampling, configs)
+    }
+}
+
+struct PoemWriter<'a> {
+    assignment: &'a Assignment,
+    loaded: &'a LoadedModel,
+    output: PoemOutput,
+}
+
+impl PoemWriter<'_> {
+    fn write(
+        &mut self,
+        mut decoder: impl Decoder,
+        sampling: &SamplingArgs,
+        mut configs: impl Iterator<Item = GenerationConfig>,
+    ) -> Result<()> {
+        if sampling.stream {
+            return configs.try_for_each(|config| self.stream(&mut decoder, &config));
+        }
+        loop {
+            let configs: Vec<GenerationConfig> = configs.by_ref().take(BATCH).collect();
+            if configs.is_empty() {
+                return Ok(());
+            }
+            let mut sequences = configs
+                .iter()
+                .map(|config| Sequence::new(self.task(), config, self.loaded.context()))
+                .collect::<Result<Vec<_>, _>>()?;
+            generate_batch(&mut decoder, &mut sequences)?;
+            for (sequence, config) in sequences.iter().zip(&configs) {
+                self.print(sequence, config, sampling.json)?;
+            }
+        }
+    }
+
+    fn stream(&mut self, decoder: &mut impl Decoder, config: &GenerationConfig) -> Result<()> {
+        let mut generator = Generator::new(decoder, self.task(), config, self.loaded.context())?;
+        self.output.begin()?;
+        // The prompt waits for the first step: one that is too long prints nothing.
+        let mut text = self.text(self.assignment.task.prompt())?;
+        for step in generator.by_ref() {
+            text += &self.text(&[step?.token])?;
+            for c in text.drain(..) {
+                self.output.push(c)?;
+            }
+            self.output.flush()?;
+        }
+        self.output.end()?;
+        self.note_unfinished(generator.sequence(), config)
+    }
+
+    fn print(
+        &mut self,
+        sequence: &Sequence,
+        config: &GenerationConfig,
+        as_json: bool,
+    ) -> Result<()> {
+        let text = self.text(sequence.tokens())?;
+        if as_json {
+            self.output.json(PoemJson {
+                text,
+                seed: config.seed,
+                finish_reason: finish_reason(sequence).name(),
+                mean_log_prob: sequence.mean_log_prob(),
+                tokens: sequence.generated().len(),
+            })?;
+        } else {
+            self.output.poem(&text)?;
+        }
+        self.note_unfinished(sequence, config)
+    }
+
+    fn note_unfinished(&self, sequence: &Sequence, config: &GenerationConfig) -> Result<()> {
+        // The last line of the longest forms fills the context and leaves no place for an end.
+        let length = self.text(sequence.tokens())?.chars().count();
+        if self.assignment.length == Some(length) {
+            return Ok(());
+        }
+        let seed = config.seed;
+        match finish_reason(sequence) {
+            FinishReason::EndOfPoem => {}
+            FinishReason::MaxNewTokens => note(format_args!(
+                "the poem of seed {seed} is unfinished: --max-new-tokens {} is reached",
+                config.max_new_tokens
+            )),
+            FinishReason::ContextFull => note(format_args!(
+                "the poem of seed {seed} is unfinished: the model's context of {} characters is \
+                 full",
+                self.loaded.context()
+            )),
+        }
+        Ok(())
+    }
+
+    fn task(&self) -> Task {
+        self.assignment.task.clone()
+    }
+
+    fn text(&self, tokens: &[TokenId]) -> Result<String, TokenizerError> {
+        poem_text(&self.loaded.vocabulary, tokens)
+    }
+}
+
+fn finish_reason(sequence: &Sequence) -> FinishReason {
+    sequence
+        .finish_reason()
+        .expect("a generation that gave no error has ended")
+}

@@ -1,0 +1,127 @@
+//! Poems on stdout.
+
+use std::io::{self, StdoutLock, Write};
+
+use serde::Serialize;
+use tang_corpus::Converter;
+use tang_prosody::{COMMA, FULL_STOP};
+
+/// Where a poem is broken into lines of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breaks {
+    /// Behind each mark: one line of verse a line.
+    Lines,
+    /// Behind each `。`: one couplet a line.
+    Couplets,
+}
+
+impl Breaks {
+    fn after(self, c: char) -> bool {
+        c == FULL_STOP || (c == COMMA && self == Self::Lines)
+    }
+}
+
+/// One poem as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct PoemJson {
+    /// The whole poem, without line breaks.
+    pub text: String,
+    /// The seed that gives it again.
+    pub seed: u64,
+    /// Why the generation ended.
+    pub finish_reason: &'static str,
+    /// Mean log-probability of the generated tokens, nats.
+    pub mean_log_prob: f64,
+    /// Generated tokens.
+    pub tokens: usize,
+}
+
+/// Prints poems, as text with an empty line between two, or as JSON.
+pub struct PoemOutput {
+    out: StdoutLock<'static>,
+    breaks: Breaks,
+    traditional: Option<Converter>,
+    poems: usize,
+    /// What the poem being printed has that is not printed yet, as conversion wants whole lines.
+    pending: String,
+    break_due: bool,
+}
+
+impl PoemOutput {
+    /// Takes stdout.
+    pub fn new(breaks: Breaks, traditional: bool) -> Self {
+        Self {
+            out: io::stdout().lock(),
+            breaks,
+            traditional: traditional.then(Converter::simplified_to_traditional),
+            poems: 0,
+            pending: String::new(),
+            break_due: false,
+        }
+    }
+
+    /// Prints a whole poem.
+    pub fn poem(&mut self, text: &str) -> io::Result<()> {
+        self.begin()?;
+        text.chars().try_for_each(|c| self.push(c))?;
+        self.end()
+    }
+
+    /// Begins a poem that comes character by character.
+    pub fn begin(&mut self) -> io::Result<()> {
+        if self.poems > 0 {
+            writeln!(self.out)?;
+        }
+        self.poems += 1;
+        Ok(())
+    }
+
+    /// Prints a character; with conversion, the line once it is whole.
+    pub fn push(&mut self, c: char) -> io::Result<()> {
+        if std::mem::take(&mut self.break_due) {
+            writeln!(self.out)?;
+        }
+        self.pending.push(c);
+        if self.traditional.is_none() || [COMMA, FULL_STOP].contains(&c) {
+            self.write_pending()?;
+        }
+        // The break waits for what follows it, so that the poem's end is no empty line.
+        self.break_due = self.breaks.after(c);
+        Ok(())
+    }
+
+    /// Shows what was pushed so far.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Ends the poem.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.write_pending()?;
+        self.break_due = false;
+        writeln!(self.out)
+    }
+
+    /// Prints a poem as one line of JSON.
+    pub fn json(&mut self, mut poem: PoemJson) -> io::Result<()> {
+        if self.traditional.is_some() {
+            let lines = poem.text.split_inclusive([COMMA, FULL_STOP]);
+            poem.text = lines.map(|line| self.converted(line)).collect();
+        }
+        serde_json::to_writer(&mut self.out, &poem)?;
+        writeln!(self.out)
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        let text = self.converted(&self.pending);
+        self.pending.clear();
+        write!(self.out, "{text}")
+    }
+
+    fn converted(&self, text: &str) -> String {
+        match &self.traditional {
+            Some(converter) => converter.convert(text),
+            None => text.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a user sees of a training run, and how an interrupt stops it.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use indicatif::ProgressBar;
+use tang_generate::{CachedDecoder, GenerateError, GenerationConfig, Generator, Task};
+use tang_model::Transformer;
+use tang_prosody::Form;
+use tang_tokenizer::Vocabulary;
+use tang_train::{Evaluation, Observer, StepReport, Trainer};
+
+use crate::{note::note, poem_text::poem_text, progress::training_bar};
+
+/// What the second sample poem goes on from.
+const SAMPLE_PREFIX: &str = "春风";
+/// The share of the newest loss in the smoothed one.
+const SMOOTHING: f64 = 0.1;
+
+/// Draws the bar, prints a line and two poems at each evaluation, and ends the run once `stop` is
+/// set.
+pub struct TrainingWatch {
+    steps: usize,
+    vocabulary: Vocabulary,
+    stop: Arc<AtomicBool>,
+    bar: ProgressBar,
+    smoothed: Option<f64>,
+}
+
+impl TrainingWatch {
+    /// Watches the run that `trainer` is about to go on with.
+    pub fn new(trainer: &Trainer, stop: Arc<AtomicBool>) -> Self {
+        let steps = trainer.config().steps;
+        Self {
+            steps,
+            vocabulary: trainer.vocabulary().clone(),
+            stop,
+            bar: training_bar(trainer.step(), steps),
+            smoothed: None,
+        }
+    }
+
+    /// Two poems by the model as it is now. One that cannot be had, for want of a character in a
+    /// small vocabulary, is left out.
+    fn samples(&self, model: &Transformer) -> Vec<(&'static str, String)> {
+        let form = Task::form(Form::QiJue.into(), &self.vocabulary, model.config().context);
+        let continuation = Task::continuation(SAMPLE_PREFIX, &self.vocabulary);
+        [(Form::QiJue.name(), form), (SAMPLE_PREFIX, continuation)]
+            .into_iter()
+            .filter_map(|(name, task)| Some((name, self.sample(model, task.ok()?).ok()?)))
+            .collect()
+    }
+
+    fn sample(&self, model: &Transformer, task: Task) -> Result<String, GenerateError> {
+        let config = GenerationConfig {
+            seed: 0,
+            temperature: 0.85,
+            // As long as the longest form, with its end.
+            max_new_tokens: Form::QiLv.char_count() + 1,
+            ..GenerationConfig::default()
+        };
+        let context = model.config().context;
+        let mut decoder = CachedDecoder::new(model);
+        let sequence = Generator::new(&mut decoder, task, &config, context)?.finish()?;
+        Ok(poem_text(&self.vocabulary, sequence.tokens())?)
+    }
+}
+
+impl Observer for TrainingWatch {
+    fn on_step(&mut self, report: &StepReport) -> ControlFlow<()> {
+        let loss = report.nats_per_char;
+        let smoothed = self.smoothed.unwrap_or(loss);
+        let smoothed = smoothed + SMOOTHING * (loss - smoothed);
+        self.smoothed = Some(smoothed);
+        self.bar.set_position(report.step as u64);
+        self.bar.set_message(format!(
+            "loss {smoothed:.3}  {:.0} tokens/s",
+            tokens_per_second(report)
+        ));
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, model: &Transformer) {
+        let samples = self.samples(model);
+        self.bar.suspend(|| {
+            note(format_args!(
+                "step {}/{}  {:.4} nats a character  {:.4} Han only  loss {:.3}  {:.0} tokens/s",
+                report.step,
+                self.steps,
+                evaluation.nats_per_char,
+                evaluation.nats_per_han,
+                self.smoothed.unwrap_or(report.nats_per_char),
+                tokens_per_second(report)
+            ));
+            for (name, poem) in samples {
+                note(format_args!("  {name}  {poem}"));
+            }
+        });
+    }
+}
+
+impl Drop for TrainingWatch {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn tokens_per_second(report: &StepReport) -> f64 {
+    report.tokens as f64 / report.train_seconds
+}

@@ -1,0 +1,166 @@
+//! `tang continue` and `tang write`: what a poem looks like.
+
+use tang_prosody::Form;
+
+use crate::{
+    model::model,
+    work::{fails, prints, run, tang},
+};
+
+#[test]
+fn a_continuation_prints_prefix_and_all_in_couplets() {
+    let model = model();
+    let prefix = "白日依山尽，黄河入海流。欲穷";
+    let words = ["continue", prefix, "--seed", "1", "--checkpoint", &model];
+    let poem = prints(&words);
+    assert!(poem.starts_with("白日依山尽，黄河入海流。\n欲穷"), "{poem}");
+    assert!(poem.ends_with('\n') && !poem.ends_with("\n\n"), "{poem:?}");
+    for line in poem.lines() {
+        let inside = &line[..line.len() - line.chars().last().unwrap().len_utf8()];
+        assert!(!inside.contains('。'), "one couplet a line: {poem}");
+    }
+    // A poem that the model takes for finished ends behind its prefix, with no empty line.
+    let ended = prints(&[
+        "continue",
+        "白日依山尽。",
+        "--max-new-tokens",
+        "1",
+        "--top-k",
+        "1",
+        "--checkpoint",
+        &model,
+    ]);
+    assert!(!ended.contains("\n\n"), "{ended:?}");
+}
+
+#[test]
+fn a_form_is_kept_to_the_letter() {
+    let model = model();
+    for form in Form::ALL {
+        let words = ["write", "--form", form.name(), "--checkpoint", &model];
+        let poem = prints(&words);
+        assert_eq!(poem.lines().count(), form.lines() / 2, "{poem}");
+        assert_eq!(Form::of(&poem.replace('\n', "")), Some(form), "{poem}");
+    }
+    let poem = prints(&["write", "--checkpoint", &model]);
+    assert_eq!(
+        Form::of(&poem.replace('\n', "")),
+        Some(Form::QiJue),
+        "the default"
+    );
+}
+
+#[test]
+fn typed_text_may_be_traditional_and_have_ascii_marks_and_line_breaks() {
+    let model = model();
+    let poem = |text| prints(&["continue", text, "--seed", "5", "--checkpoint", &model]);
+    let wanted = poem("白日依山尽，黄河入海流。欲穷");
+    for typed in [
+        "白日依山盡，黃河入海流。欲窮",
+        "白日依山尽,黄河入海流.欲穷",
+        " 白日依山尽，\n　黄河入海流。\n欲穷\n",
+    ] {
+        assert_eq!(poem(typed), wanted, "{typed}");
+    }
+}
+
+#[test]
+fn traditional_output_says_the_same() {
+    let model = model();
+    let words = [
+        "acrostic",
+        "处处闻啼",
+        "--seed",
+        "2",
+        "--checkpoint",
+        &model,
+    ];
+    let simplified = prints(&words);
+    let traditional = prints(&[words.as_slice(), &["--traditional"]].concat());
+    let heads: String = traditional
+        .lines()
+        .filter_map(|line| line.chars().next())
+        .collect();
+    assert_eq!(heads, "處處聞啼");
+    assert_eq!(traditional.chars().count(), simplified.chars().count());
+    assert_ne!(traditional, simplified);
+}
+
+#[test]
+fn an_unfinished_poem_is_told() {
+    let model = model();
+    for (words, wanted) in [
+        (
+            ["continue", "春风", "--max-new-tokens", "3"],
+            "--max-new-tokens 3 is reached",
+        ),
+        (
+            ["write", "--form=五绝", "--max-new-tokens", "23"],
+            "--max-new-tokens 23 is reached",
+        ),
+    ] {
+        let ended = run(&mut tang(words.iter().chain(&[
+            "--seed",
+            "9",
+            "--checkpoint",
+            &model,
+        ])));
+        assert_eq!(ended.code, Some(0));
+        assert_eq!(
+            ended.stderr.trim_end(),
+            format!("the poem of seed 9 is unfinished: {wanted}")
+        );
+    }
+    // Only the newline is missing.
+    let ended = run(&mut tang([
+        "write",
+        "--form=五绝",
+        "--max-new-tokens",
+        "24",
+        "--seed",
+        "9",
+        "--checkpoint",
+        &model,
+    ]));
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn the_end_of_the_context_is_told() {
+    let model = model();
+    let prefix = "春风".repeat(63) + "春";
+    let ended = run(&mut tang([
+        "continue",
+        &prefix,
+        "--seed",
+        "9",
+        "--checkpoint",
+        &model,
+    ]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("context of 128 characters is full"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_continued_is_refused() {
+    let model = model();
+    let long = "春".repeat(200);
+    for (text, wanted) in [
+        ("", "the text is empty"),
+        (" \n", "the text is empty"),
+        ("春A", "character 2 of the text, `A` (U+0041)"),
+        (
+            long.as_str(),
+            "the context is full: 0 positions are held and 201 more do not fit into 128",
+        ),
+    ] {
+        for flags in [[].as_slice(), &["--stream"], &["--no-cache"]] {
+            let words = ["continue", text, "--seed", "1", "--checkpoint", &model];
+            fails(&[words.as_slice(), flags].concat(), 1, wanted);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `tang data`.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::{
+    model::argument,
+    work::{SAMPLE, fails, fails_in, prints, run, sample, tang},
+};
+
+/// `春眠不觉晓` in the encoding GBK.
+const GBK: [u8; 10] = [0xb4, 0xba, 0xc3, 0xdf, 0xb2, 0xbb, 0xbe, 0xf5, 0xcf, 0xfe];
+
+/// A file of text that is not UTF-8.
+pub fn gbk_file(folder: &TempDir) -> String {
+    let path = folder.path().join("gbk.txt");
+    fs::write(&path, GBK).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn builds_a_corpus_from_a_text_file() {
+    let folder = TempDir::new().unwrap();
+    let out = folder.path().join("corpus");
+    let ended = run(tang(["data", "--from", SAMPLE, "--out"]).arg(&out));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("kept 120 of 120 texts"),
+        "{}",
+        ended.stderr
+    );
+    let table: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(table.len(), 7, "{}", ended.stdout);
+    assert!(
+        table[1].starts_with("五绝") && table[5].contains("120"),
+        "{}",
+        ended.stdout
+    );
+    assert_eq!(fs::read_to_string(out.join("tang.txt")).unwrap(), sample());
+    for name in ["train.txt", "val.txt", "SHA256SUMS"] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn a_corpus_that_is_there_stays() {
+    let folder = TempDir::new().unwrap();
+    let out = ["--out", argument(&folder)];
+    let table = prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
+    let again = run(tang(["data"]).args(out));
+    assert_eq!((again.code, again.stdout), (Some(0), table));
+    assert!(
+        again.stderr.contains("is there already"),
+        "{}",
+        again.stderr
+    );
+}
+
+#[test]
+fn a_changed_corpus_is_built_again() {
+    let folder = TempDir::new().unwrap();
+    let out = ["--out", argument(&folder)];
+    prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
+    let validation = folder.path().join("val.txt");
+    fs::write(&validation, "changed").unwrap();
+    // There is no npm here: the attempt fails, and what is there stays.
+    let message = fails(&["data", out[0], out[1]], 1, "`npm` was not found");
+    assert!(message.contains("building it again"), "{message}");
+    assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
+    prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
+    assert_ne!(fs::read_to_string(&validation).unwrap(), "changed");
+}
+
+#[test]
+fn without_npm_other_sources_are_named() {
+    let folder = TempDir::new().unwrap();
+    fails_in(folder.path(), &["data"], 1, "--from PATH");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_source_that_cannot_be_used_is_told() {
+    let folder = TempDir::new().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    for (from, wanted) in [
+        ("no/such/file".to_owned(), "cannot read no/such/file"),
+        (gbk_file(&folder), "is not UTF-8 (byte"),
+        (
+            file("prose.txt", "天地玄黄\n"),
+            "no regulated poem among the 1 texts",
+        ),
+        (file("empty.txt", ""), "no regulated poem among the 0 texts"),
+        (
+            file("one.txt", sample().lines().next().unwrap()),
+            "1 poem cannot be split",
+        ),
+        (argument(&folder).to_owned(), "has no file poet.tang.N.json"),
+    ] {
+        let out = folder.path().join("corpus");
+        fails(
+            &["data", "--from", &from, "--out", out.to_str().unwrap()],
+            1,
+            wanted,
+        );
+        assert!(!out.exists(), "{wanted}");
+    }
+}
+
+#[test]
+fn each_cause_is_told_once() {
+    let message = fails(
+        &["data", "--from", "no/such/file"],
+        1,
+        "cannot read no/such/file",
+    );
+    assert_eq!(message.matches("os error").count(), 1, "{message}");
+}

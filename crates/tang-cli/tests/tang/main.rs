@@ -1,0 +1,13 @@
+//! The program as users run it: what it prints, how it ends, what it leaves on disk.
+
+mod acrostic;
+mod checkpoint;
+mod continuation;
+mod data;
+mod lab;
+mod model;
+mod next;
+mod sampling;
+mod train;
+mod usage;
+mod work;

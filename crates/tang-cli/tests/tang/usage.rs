@@ -1,0 +1,49 @@
+//! Help, and words that are none.
+
+use crate::work::{fails, prints, run, tang};
+
+const COMMANDS: [&str; 8] = [
+    "data",
+    "train",
+    "acrostic",
+    "continue",
+    "write",
+    "next",
+    "report",
+    "bench-cache",
+];
+
+#[test]
+fn help_names_every_command_and_each_has_an_example() {
+    let help = prints(&["--help"]);
+    for command in COMMANDS {
+        assert!(help.contains(&format!("\n  {command} ")), "{command}");
+        let own = prints(&[command, "--help"]);
+        let example = own.split("Example:\n").nth(1).unwrap();
+        assert!(
+            example.trim_start().starts_with(&format!("tang {command}")),
+            "{own}"
+        );
+    }
+    assert!(prints(&["--version"]).starts_with("tang "));
+}
+
+#[test]
+fn examples_are_well_formed() {
+    for command in COMMANDS {
+        let help = prints(&[command, "--help"]);
+        let example = help.split("Example:\n").nth(1).unwrap();
+        let words = example.split_whitespace().skip(1);
+        // Whatever is missing here, it is not the usage that is wrong.
+        let folder = tempfile::TempDir::new().unwrap();
+        let ended = run(tang(words).current_dir(folder.path()));
+        assert_eq!(ended.code, Some(1), "{example}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn wrong_usage_is_refused() {
+    fails(&["sing"], 2, "unrecognized subcommand 'sing'");
+    fails(&["write", "--loud"], 2, "unexpected argument '--loud'");
+    assert_eq!(run(&mut tang([""; 0])).code, Some(2));
+}
