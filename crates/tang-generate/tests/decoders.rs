@@ -18,6 +18,7 @@ fn vocabulary() -> Vocabulary {
 fn model(vocabulary: &Vocabulary) -> Transformer {
     let config = ModelConfig {
         width: 16,
+        feed_forward_width: 64,
         layers: 2,
         context: CONTEXT,
         ..ModelConfig::tang_4l(vocabulary.len())
@@ -28,7 +29,7 @@ fn model(vocabulary: &Vocabulary) -> Transformer {
         let values = (0..spec.numel())
             .map(|i| ((i * 7919 + n * 104_729) as f32 * 0.618).sin() * 0.7)
             .collect();
-        weights.insert(spec.name, spec.shape, values);
+        weights.insert(spec.path, spec.shape, values);
     }
     Transformer::new(config, weights, &device::cpu()).unwrap()
 }

@@ -10,6 +10,7 @@ fn lab() -> LabModel {
     ]);
     let config = ModelConfig {
         width: 16,
+        feed_forward_width: 64,
         layers: 2,
         ..ModelConfig::tang_4l(vocabulary.len())
     };

@@ -6,15 +6,18 @@ use burn::{
     tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
 };
 
-use crate::{ModelConfig, ModelError, Weights, kv_cache::LayerSlot};
+use crate::{ModelConfig, ModelError, Weights, kv_cache::LayerSlot, rotary::Rotation};
 
-/// Multi-head causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one
-/// fused projection for queries, keys and values.
+/// Causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one fused
+/// projection for queries, keys and values, and as many key/value heads as the geometry has: one a
+/// query head (multi-head), fewer (grouped; Ainslie et al., *GQA*, 2023) or one for all
+/// (multi-query; Shazeer, *Fast Transformer Decoding*, 2019).
 #[derive(Module, Debug)]
 pub(crate) struct SelfAttention {
-    query_key_value: Linear,
+    input: Linear,
     output: Linear,
     heads: usize,
+    kv_heads: usize,
 }
 
 impl SelfAttention {
@@ -25,14 +28,15 @@ impl SelfAttention {
         path: &str,
         device: &Device,
     ) -> Result<Self, ModelError> {
-        let width = config.width;
-        let query_key_value =
-            weights.take_linear(&format!("{path}.c_attn"), [width, 3 * width], device)?;
-        let output = weights.take_linear(&format!("{path}.c_proj"), [width, width], device)?;
+        let (family, width) = (config.family, config.width);
+        let columns = width + 2 * config.kv_heads * config.head_dim();
+        let input = format!("{path}.input");
+        let output = format!("{path}.output");
         Ok(Self {
-            query_key_value,
-            output,
+            input: weights.take_linear(family, &input, [width, columns], device)?,
+            output: weights.take_linear(family, &output, [width, width], device)?,
             heads: config.heads,
+            kv_heads: config.kv_heads,
         })
     }
 
@@ -42,19 +46,27 @@ impl SelfAttention {
     ///
     /// - input: `[batch, length, width]`
     /// - output: `[batch, length, width]`
-    pub(crate) fn forward(&self, input: Tensor<3>, slot: Option<LayerSlot<'_>>) -> Tensor<3> {
+    pub(crate) fn forward(
+        &self,
+        input: Tensor<3>,
+        rotation: Option<&Rotation>,
+        slot: Option<LayerSlot<'_>>,
+    ) -> Tensor<3> {
         let [batch, length, width] = input.dims();
-        let head_dim = width / self.heads;
-        // [batch, length, 3 x width] -> 3 of [batch, heads, length, head_dim]
-        let [query, key, value] = self
-            .query_key_value
+        let (heads, kv_heads) = (self.heads, self.kv_heads);
+        // [batch, length, columns] -> [batch, heads or kv_heads, length, head_dim], three of them
+        let [mut query, mut key, value] = self
+            .input
             .forward(input)
-            .reshape([batch, length, 3 * self.heads, head_dim])
+            .reshape([batch, length, heads + 2 * kv_heads, width / heads])
             .swap_dims(1, 2)
-            .split(self.heads, 1)
+            .split_with_sizes(vec![heads, kv_heads, kv_heads], 1)
             .try_into()
-            .expect("3 x heads split by heads gives three parts");
-
+            .expect("three sizes give three parts");
+        if let Some(rotation) = rotation {
+            query = rotation.apply(query);
+            key = rotation.apply(key);
+        }
         let (key, value, mask) = match slot {
             Some(slot) => slot.append(key, value),
             None => (key, value, None),
@@ -66,10 +78,29 @@ impl SelfAttention {
         };
         let mask = mask.map(|mask| {
             let [_, _, _, keys] = mask.dims();
-            mask.expand([batch, self.heads, length, keys])
+            mask.expand([batch, heads, length, keys])
         });
-        let heads = attention(query, key, value, mask, None, options);
-        let merged = heads.swap_dims(1, 2).reshape([batch, length, width]);
+        let (key, value) = (self.repeat(key), self.repeat(value));
+        let attended = attention(query, key, value, mask, None, options);
+        let merged = attended.swap_dims(1, 2).reshape([batch, length, width]);
         self.output.forward(merged)
+    }
+
+    /// Gives every query head its key/value head: each is repeated for the heads of its group.
+    ///
+    /// # Shapes
+    ///
+    /// - tensor: `[batch, kv_heads, keys, head_dim]`
+    /// - output: `[batch, heads, keys, head_dim]`
+    fn repeat(&self, tensor: Tensor<4>) -> Tensor<4> {
+        let group = self.heads / self.kv_heads;
+        if group == 1 {
+            return tensor;
+        }
+        let [batch, kv_heads, keys, head_dim] = tensor.dims();
+        tensor
+            .unsqueeze_dim::<5>(2)
+            .expand([batch, kv_heads, group, keys, head_dim])
+            .reshape([batch, self.heads, keys, head_dim])
     }
 }

@@ -2,22 +2,21 @@
 
 use burn::{
     module::Module,
-    nn::LayerNorm,
     tensor::{Device, Tensor},
 };
 
 use crate::{
     ModelConfig, ModelError, Weights, attention::SelfAttention, feed_forward::FeedForward,
-    kv_cache::LayerSlot,
+    kv_cache::LayerSlot, norm::Norm, rotary::Rotation,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
-/// (pre-norm, as in GPT-2).
+/// (pre-norm).
 #[derive(Module, Debug)]
 pub(crate) struct Block {
-    attention_norm: LayerNorm,
+    attention_norm: Norm,
     attention: SelfAttention,
-    feed_forward_norm: LayerNorm,
+    feed_forward_norm: Norm,
     feed_forward: FeedForward,
 }
 
@@ -29,11 +28,12 @@ impl Block {
         path: &str,
         device: &Device,
     ) -> Result<Self, ModelError> {
+        let below = |part: &str| format!("{path}.{part}");
         Ok(Self {
-            attention_norm: weights.take_norm(&format!("{path}.ln_1"), config, device)?,
-            attention: SelfAttention::load(config, weights, &format!("{path}.attn"), device)?,
-            feed_forward_norm: weights.take_norm(&format!("{path}.ln_2"), config, device)?,
-            feed_forward: FeedForward::load(config, weights, &format!("{path}.mlp"), device)?,
+            attention_norm: Norm::load(config, weights, &below("attention_norm"), device)?,
+            attention: SelfAttention::load(config, weights, &below("attention"), device)?,
+            feed_forward_norm: Norm::load(config, weights, &below("feed_forward_norm"), device)?,
+            feed_forward: FeedForward::load(config, weights, &below("feed_forward"), device)?,
         })
     }
 
@@ -41,9 +41,14 @@ impl Block {
     ///
     /// - input: `[batch, length, width]`
     /// - output: `[batch, length, width]`
-    pub(crate) fn forward(&self, input: Tensor<3>, slot: Option<LayerSlot<'_>>) -> Tensor<3> {
+    pub(crate) fn forward(
+        &self,
+        input: Tensor<3>,
+        rotation: Option<&Rotation>,
+        slot: Option<LayerSlot<'_>>,
+    ) -> Tensor<3> {
         let normed = self.attention_norm.forward(input.clone());
-        let attended = input + self.attention.forward(normed, slot);
+        let attended = input + self.attention.forward(normed, rotation, slot);
         let normed = self.feed_forward_norm.forward(attended.clone());
         attended + self.feed_forward.forward(normed)
     }

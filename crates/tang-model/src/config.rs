@@ -1,17 +1,19 @@
-//! The geometry of a model, and its Hugging Face `config.json`.
+//! The geometry of a model.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::ModelError;
+use crate::{Family, ModelError};
 
-/// The geometry of a GPT-2 model (Radford et al., *Language Models are Unsupervised Multitask
-/// Learners*, 2019).
+/// The geometry of a network.
 ///
 /// It is written and read as the `config.json` of Hugging Face transformers; fields that do not
 /// change the shape of the network are checked on reading, not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Gpt2Json", into = "Gpt2Json")]
+#[serde(try_from = "Value", into = "Value")]
 pub struct ModelConfig {
+    /// Which network it is.
+    pub family: Family,
     /// Number of tokens in the vocabulary.
     pub vocab_size: usize,
     /// Number of positions.
@@ -20,22 +22,44 @@ pub struct ModelConfig {
     pub width: usize,
     /// Number of blocks.
     pub layers: usize,
-    /// Number of attention heads; divides `width`.
+    /// Number of query heads; divides `width`.
     pub heads: usize,
-    /// Added to the variance in every layer norm.
+    /// Number of key/value heads; divides `heads`, and equals it in GPT-2.
+    pub kv_heads: usize,
+    /// Width of the hidden layer of a feed-forward network.
+    pub feed_forward_width: usize,
+    /// Added to the variance, or mean square, in every norm.
     pub norm_eps: f64,
+    /// Whether the output head is the token embedding.
+    pub tied_head: bool,
 }
 
 impl ModelConfig {
-    /// The default geometry: 4 layers, 128 wide, 4 heads, context 128.
+    /// GPT-2 with 4 layers, 128 wide, 4 heads, context 128: the default geometry.
     pub fn tang_4l(vocab_size: usize) -> Self {
         Self {
+            family: Family::Gpt2,
             vocab_size,
             context: 128,
             width: 128,
             layers: 4,
             heads: 4,
+            kv_heads: 4,
+            feed_forward_width: 512,
             norm_eps: 1e-5,
+            tied_head: true,
+        }
+    }
+
+    /// Llama with 4 layers, 128 wide, 4 query heads and 2 key/value heads, context 128.
+    pub fn minimind_4l(vocab_size: usize) -> Self {
+        Self {
+            family: Family::Llama {
+                rope_theta: 10_000.0,
+            },
+            kv_heads: 2,
+            feed_forward_width: 384,
+            ..Self::tang_4l(vocab_size)
         }
     }
 
@@ -44,15 +68,10 @@ impl ModelConfig {
         self.width / self.heads
     }
 
-    /// Width of the hidden layer of a feed-forward network.
-    pub fn feed_forward_width(&self) -> usize {
-        4 * self.width
-    }
-
     /// Bytes that the key/value cache needs a token, at 4 bytes a number:
-    /// 2 x layers x width x 4.
+    /// 2 x layers x kv_heads x head_dim x 4.
     pub fn cache_bytes_per_token(&self) -> usize {
-        2 * self.layers * self.width * size_of::<f32>()
+        2 * self.layers * self.kv_heads * self.head_dim() * size_of::<f32>()
     }
 
     /// Checks that a network of this geometry can exist.
@@ -62,11 +81,13 @@ impl ModelConfig {
     /// [`ModelError::Config`] with the numbers that do not fit.
     pub fn validate(&self) -> Result<(), ModelError> {
         let sizes = [
-            ("vocab_size", self.vocab_size),
-            ("n_positions", self.context),
-            ("n_embd", self.width),
-            ("n_layer", self.layers),
-            ("n_head", self.heads),
+            ("the vocabulary", self.vocab_size),
+            ("the context", self.context),
+            ("the width", self.width),
+            ("the number of layers", self.layers),
+            ("the number of heads", self.heads),
+            ("the number of key/value heads", self.kv_heads),
+            ("the feed-forward width", self.feed_forward_width),
         ];
         let reason = if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
             format!("{name} is 0")
@@ -75,107 +96,51 @@ impl ModelConfig {
                 "width {} is not divisible by {} heads",
                 self.width, self.heads
             )
+        } else if !self.heads.is_multiple_of(self.kv_heads) {
+            format!(
+                "{} query heads are not divisible by {} key/value heads",
+                self.heads, self.kv_heads
+            )
         } else if !(self.norm_eps.is_finite() && self.norm_eps > 0.0) {
-            format!("layer_norm_epsilon is {}", self.norm_eps)
+            format!("the epsilon of the norms is {}", self.norm_eps)
         } else {
-            return Ok(());
+            return self.validate_family();
+        };
+        Err(ModelError::Config { reason })
+    }
+
+    fn validate_family(&self) -> Result<(), ModelError> {
+        let reason = match self.family {
+            Family::Gpt2 if self.kv_heads != self.heads => format!(
+                "GPT-2 has one key/value head a query head: {} and {} were given; use minimind-4l for fewer",
+                self.kv_heads, self.heads
+            ),
+            Family::Llama { .. } if !self.head_dim().is_multiple_of(2) => {
+                format!(
+                    "heads of width {} cannot be rotated: it is odd",
+                    self.head_dim()
+                )
+            }
+            Family::Llama { rope_theta } if !(rope_theta.is_finite() && rope_theta > 1.0) => {
+                format!("rope_theta is {rope_theta}")
+            }
+            _ => return Ok(()),
         };
         Err(ModelError::Config { reason })
     }
 }
 
-/// `config.json` as Hugging Face transformers writes it for GPT-2.
-#[derive(Serialize, Deserialize)]
-struct Gpt2Json {
-    #[serde(default)]
-    architectures: Vec<String>,
-    model_type: String,
-    vocab_size: usize,
-    n_positions: usize,
-    n_embd: usize,
-    n_layer: usize,
-    n_head: usize,
-    #[serde(default)]
-    n_inner: Option<usize>,
-    activation_function: String,
-    layer_norm_epsilon: f64,
-    #[serde(default = "yes")]
-    tie_word_embeddings: bool,
-    #[serde(default)]
-    bos_token_id: u32,
-    #[serde(default)]
-    eos_token_id: u32,
-    // Dropout is named so that a Python trainer does not add transformers' default of 0.1.
-    #[serde(default)]
-    embd_pdrop: f64,
-    #[serde(default)]
-    attn_pdrop: f64,
-    #[serde(default)]
-    resid_pdrop: f64,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl From<ModelConfig> for Gpt2Json {
+impl From<ModelConfig> for Value {
     fn from(config: ModelConfig) -> Self {
-        Self {
-            architectures: vec!["GPT2LMHeadModel".to_owned()],
-            model_type: "gpt2".to_owned(),
-            vocab_size: config.vocab_size,
-            n_positions: config.context,
-            n_embd: config.width,
-            n_layer: config.layers,
-            n_head: config.heads,
-            n_inner: None,
-            activation_function: "gelu_new".to_owned(),
-            layer_norm_epsilon: config.norm_eps,
-            tie_word_embeddings: true,
-            bos_token_id: 0,
-            eos_token_id: 0,
-            embd_pdrop: 0.0,
-            attn_pdrop: 0.0,
-            resid_pdrop: 0.0,
-        }
+        Family::config_to_json(&config)
     }
 }
 
-impl TryFrom<Gpt2Json> for ModelConfig {
+impl TryFrom<Value> for ModelConfig {
     type Error = ModelError;
 
-    fn try_from(json: Gpt2Json) -> Result<Self, Self::Error> {
-        let config = Self {
-            vocab_size: json.vocab_size,
-            context: json.n_positions,
-            width: json.n_embd,
-            layers: json.n_layer,
-            heads: json.n_head,
-            norm_eps: json.layer_norm_epsilon,
-        };
-        config.validate()?;
-        let reason = if json.model_type != "gpt2" {
-            format!("model_type `{}` instead of `gpt2`", json.model_type)
-        } else if json.activation_function != "gelu_new" {
-            format!(
-                "activation `{}` instead of `gelu_new`",
-                json.activation_function
-            )
-        } else if !json.tie_word_embeddings {
-            "the output head is not tied to the token embedding".to_owned()
-        } else if json
-            .n_inner
-            .is_some_and(|n| n != config.feed_forward_width())
-        {
-            format!(
-                "n_inner {:?} instead of {}",
-                json.n_inner,
-                config.feed_forward_width()
-            )
-        } else {
-            return Ok(config);
-        };
-        Err(ModelError::Config { reason })
+    fn try_from(json: Value) -> Result<Self, Self::Error> {
+        Family::config_from_json(json)
     }
 }
 
@@ -184,41 +149,74 @@ mod tests {
     use super::*;
 
     #[test]
-    fn default_geometry_caches_four_kibibytes_a_token() {
-        let config = ModelConfig::tang_4l(6289);
-        assert_eq!(config.cache_bytes_per_token(), 4096);
-        assert_eq!(config.head_dim(), 32);
-        config.validate().unwrap();
+    fn the_cache_shrinks_with_the_key_value_heads() {
+        let gpt2 = ModelConfig::tang_4l(6289);
+        assert_eq!(gpt2.cache_bytes_per_token(), 4096);
+        let grouped = ModelConfig::minimind_4l(6289);
+        assert_eq!(grouped.cache_bytes_per_token(), 2048);
+        assert_eq!(grouped.cache_bytes_per_token() * 100, 204_800);
+        let multi_query = ModelConfig {
+            kv_heads: 1,
+            ..grouped
+        };
+        assert_eq!(multi_query.cache_bytes_per_token(), 1024);
     }
 
     #[test]
     fn json_round_trip() {
-        let config = ModelConfig::tang_4l(97);
-        let json = serde_json::to_string(&config).unwrap();
-        assert!(json.contains(r#""model_type":"gpt2""#), "{json}");
-        assert_eq!(serde_json::from_str::<ModelConfig>(&json).unwrap(), config);
+        for config in [ModelConfig::tang_4l(97), ModelConfig::minimind_4l(97)] {
+            config.validate().unwrap();
+            let json = serde_json::to_string(&config).unwrap();
+            assert_eq!(serde_json::from_str::<ModelConfig>(&json).unwrap(), config);
+        }
     }
 
     #[test]
-    fn refuses_what_it_would_compute_wrongly() {
-        let json = serde_json::to_string(&ModelConfig::tang_4l(97)).unwrap();
-        for (from, to, word) in [
-            (r#""n_head":4"#, r#""n_head":3"#, "128"),
-            (r#""n_head":4"#, r#""n_head":0"#, "n_head"),
-            (r#""vocab_size":97"#, r#""vocab_size":0"#, "vocab_size"),
-            ("gelu_new", "relu", "relu"),
-            (r#""gpt2""#, r#""mamba""#, "mamba"),
-            (r#""n_inner":null"#, r#""n_inner":100"#, "100"),
+    fn impossible_geometries_name_their_numbers() {
+        let gpt2 = ModelConfig::tang_4l(97);
+        let llama = ModelConfig::minimind_4l(97);
+        for (config, word) in [
+            (ModelConfig { heads: 3, ..gpt2 }, "3 heads"),
+            (ModelConfig { heads: 0, ..gpt2 }, "heads is 0"),
             (
-                r#"embeddings":true"#,
-                r#"embeddings":false"#,
-                "token embedding",
+                ModelConfig {
+                    vocab_size: 0,
+                    ..gpt2
+                },
+                "vocabulary is 0",
+            ),
+            (
+                ModelConfig {
+                    kv_heads: 2,
+                    ..gpt2
+                },
+                "2 and 4",
+            ),
+            (
+                ModelConfig {
+                    kv_heads: 3,
+                    ..llama
+                },
+                "3 key/value heads",
+            ),
+            (
+                ModelConfig {
+                    norm_eps: f64::NAN,
+                    ..llama
+                },
+                "NaN",
+            ),
+            (
+                ModelConfig {
+                    width: 12,
+                    heads: 4,
+                    ..llama
+                },
+                "width 3",
             ),
         ] {
-            let damaged = json.replacen(from, to, 1);
-            assert_ne!(damaged, json, "{from} is not in {json}");
-            let error = serde_json::from_str::<ModelConfig>(&damaged).unwrap_err();
-            assert!(error.to_string().contains(word), "{error}");
+            let error = config.validate().unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
         }
     }
 }

@@ -49,8 +49,10 @@ pub enum ModelError {
         /// The shape in the file.
         got: Vec<usize>,
     },
-    /// A tensor is stored as something else than 32-bit floats.
-    #[error("tensor `{name}` is stored as {dtype}; only F32 is read: convert the file")]
+    /// A tensor is stored as something else than floats of 16 or 32 bits.
+    #[error(
+        "tensor `{name}` is stored as {dtype}; only F32, F16 and BF16 are read: convert the file"
+    )]
     Dtype {
         /// The name of the tensor.
         name: String,

@@ -18,7 +18,8 @@ pub struct KvCache {
     bytes_per_token: usize,
 }
 
-/// Keys and values of one layer, each `[batch, heads, capacity, head_dim]`.
+/// Keys and values of one layer, each `[batch, kv_heads, capacity, head_dim]`: keys after rotation,
+/// both before they are repeated for the query heads.
 #[derive(Debug)]
 struct LayerCache {
     keys: Tensor<4>,
@@ -30,7 +31,12 @@ impl KvCache {
     /// model's context is cut to it.
     pub fn new(config: &ModelConfig, batch: usize, capacity: usize, device: &Device) -> Self {
         let capacity = capacity.min(config.context);
-        let zeros = || Tensor::zeros([batch, config.heads, capacity, config.head_dim()], device);
+        let zeros = || {
+            Tensor::zeros(
+                [batch, config.kv_heads, capacity, config.head_dim()],
+                device,
+            )
+        };
         let layers = (0..config.layers)
             .map(|_| LayerCache {
                 keys: zeros(),
@@ -158,10 +164,10 @@ pub(crate) struct Positions {
 }
 
 impl Positions {
-    /// The positions of rows that begin with these tokens.
-    pub(crate) fn from_zero() -> Self {
+    /// Every row's first new token stands at `start`.
+    pub(crate) fn at(start: usize) -> Self {
         Self {
-            starts: vec![0],
+            starts: vec![start],
             hidden: None,
         }
     }
@@ -192,8 +198,8 @@ impl LayerSlot<'_> {
     ///
     /// # Shapes
     ///
-    /// - key, value: `[batch, heads, added, head_dim]`
-    /// - output: twice `[batch, heads, longest + added, head_dim]`, mask `[batch, 1, added, longest + added]`
+    /// - key, value: `[batch, kv_heads, added, head_dim]`
+    /// - output: twice `[batch, kv_heads, longest + added, head_dim]`, mask `[batch, 1, added, longest + added]`
     pub(crate) fn append(
         self,
         key: Tensor<4>,

@@ -1,4 +1,5 @@
-//! The network: a decoder-only Transformer, its key/value cache, and its checkpoint files.
+//! The network: a decoder-only Transformer of either family, its key/value cache, and its
+//! checkpoint files.
 //!
 //! Nothing here knows a character; tokens are numbers. Tensors live on the device that
 //! [`device`] names, and nothing in this crate ever asks for gradients by itself: a trainer
@@ -9,17 +10,26 @@ mod block;
 mod config;
 pub mod device;
 mod error;
+mod family;
 mod feed_forward;
+mod gpt2;
+mod hf_tensors;
+mod host_tensor;
 mod kv_cache;
+mod llama;
 mod model_folder;
+mod norm;
 mod parameters;
+mod rotary;
+mod tensor_file;
 mod transformer;
 mod weights;
 
 pub use config::ModelConfig;
 pub use error::ModelError;
+pub use family::Family;
 pub use kv_cache::KvCache;
 pub use model_folder::{ModelFolder, WEIGHTS_FILE};
-pub use parameters::{Initial, ParameterSpec, parameter_id, parameters};
+pub use parameters::{Initial, ParameterSpec, Stored, parameter_id, parameters};
 pub use transformer::Transformer;
 pub use weights::Weights;

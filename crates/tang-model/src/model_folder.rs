@@ -1,15 +1,16 @@
 //! A checkpoint folder in Hugging Face layout.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
 use serde_json::json;
 use tang_files::write_atomically;
 
-use crate::{ModelConfig, ModelError, Transformer, Weights};
+use crate::{
+    ModelConfig, ModelError, Transformer, Weights,
+    hf_tensors::{from_hf, to_hf},
+    tensor_file::TensorFile,
+};
 
 /// The file of a checkpoint folder that holds the weights.
 pub const WEIGHTS_FILE: &str = "model.safetensors";
@@ -24,7 +25,6 @@ const VOCABULARY_KEY: &str = "vocabulary_sha256";
 /// are never used with another one.
 #[derive(Debug)]
 pub struct ModelFolder {
-    path: PathBuf,
     config: ModelConfig,
     weights: Weights,
     vocabulary: Option<String>,
@@ -38,6 +38,12 @@ impl ModelFolder {
     /// [`ModelError::NoModel`] if a file is missing; [`ModelError::Damaged`] if one is not what
     /// it should be.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
+        if path.is_file() {
+            return Err(ModelError::damaged(
+                path,
+                "is a file; give the folder with config.json and model.safetensors in it",
+            ));
+        }
         for file in [CONFIG_FILE, WEIGHTS_FILE] {
             if !path.join(file).exists() {
                 return Err(ModelError::NoModel {
@@ -50,12 +56,14 @@ impl ModelFolder {
         let json = std::fs::read(&config_path).map_err(ModelError::io(&config_path))?;
         let config =
             serde_json::from_slice(&json).map_err(|e| ModelError::damaged(&config_path, e))?;
-        let (weights, mut metadata) = Weights::read(&path.join(WEIGHTS_FILE))?;
+        let weights_path = path.join(WEIGHTS_FILE);
+        let mut file = TensorFile::read(&weights_path)?;
+        let weights =
+            from_hf(&config, file.tensors).map_err(|e| ModelError::damaged(&weights_path, e))?;
         Ok(Self {
-            path: path.to_owned(),
             config,
             weights,
-            vocabulary: metadata.remove(VOCABULARY_KEY),
+            vocabulary: file.metadata.remove(VOCABULARY_KEY),
         })
     }
 
@@ -73,11 +81,9 @@ impl ModelFolder {
     ///
     /// # Errors
     ///
-    /// If the weights are not those that the configuration describes.
+    /// If the geometry is impossible.
     pub fn into_model(self, device: &Device) -> Result<Transformer, ModelError> {
-        let path = self.path.join(WEIGHTS_FILE);
         Transformer::new(self.config, self.weights, device)
-            .map_err(|e| ModelError::damaged(&path, e))
     }
 
     /// Writes a network into an existing folder, each file by rename, the weights last.
@@ -95,7 +101,10 @@ impl ModelFolder {
             ("format".to_owned(), "pt".to_owned()),
             (VOCABULARY_KEY.to_owned(), vocabulary.to_owned()),
         ]);
-        Weights::of(model).write(&path.join(WEIGHTS_FILE), &metadata)
+        let tensors = to_hf(model.config(), &Weights::of(model));
+        let path = path.join(WEIGHTS_FILE);
+        let bytes = TensorFile::to_bytes(&tensors, metadata);
+        write_atomically(&path, &bytes).map_err(ModelError::io(&path))
     }
 }
 
@@ -105,63 +114,90 @@ fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), ModelError> 
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::device;
 
-    fn saved() -> (tempfile::TempDir, Weights) {
-        let folder = tempfile::tempdir().unwrap();
-        let config = ModelConfig {
-            vocab_size: 11,
-            context: 8,
-            width: 8,
-            layers: 2,
-            heads: 2,
-            norm_eps: 1e-5,
-        };
-        let weights = Weights::random(&config, 3);
-        let model = Transformer::new(config, weights.clone(), &device::cpu()).unwrap();
-        ModelFolder::save(folder.path(), &model, "abc").unwrap();
-        (folder, weights)
+    struct Saved {
+        folder: tempfile::TempDir,
+        weights: Weights,
+    }
+
+    impl Saved {
+        fn new(config: ModelConfig) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let config = ModelConfig {
+                context: 8,
+                width: 16,
+                layers: 2,
+                feed_forward_width: 24,
+                ..config
+            };
+            let weights = Weights::random(&config, 3);
+            let model = Transformer::new(config, weights.clone(), &device::cpu()).unwrap();
+            ModelFolder::save(folder.path(), &model, "abc").unwrap();
+            Self { folder, weights }
+        }
+
+        fn file(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        fn open(&self) -> Result<Transformer, ModelError> {
+            ModelFolder::open(self.folder.path())?.into_model(&device::cpu())
+        }
+
+        fn error(&self) -> String {
+            self.open().unwrap_err().to_string()
+        }
     }
 
     #[test]
-    fn round_trip() {
-        let (folder, weights) = saved();
-        let opened = ModelFolder::open(folder.path()).unwrap();
-        assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
-        let model = opened.into_model(&device::cpu()).unwrap();
-        assert_eq!(Weights::of(&model), weights);
+    fn both_families_round_trip() {
+        for config in [ModelConfig::tang_4l(11), ModelConfig::minimind_4l(11)] {
+            let saved = Saved::new(config);
+            let opened = ModelFolder::open(saved.folder.path()).unwrap();
+            assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
+            assert_eq!(Weights::of(&saved.open().unwrap()), saved.weights);
+        }
     }
 
     #[test]
-    fn each_damage_has_its_own_message() {
-        let (folder, _) = saved();
-        let config = folder.path().join(CONFIG_FILE);
+    fn another_geometry_is_named() {
+        let saved = Saved::new(ModelConfig::tang_4l(11));
+        let config = saved.file(CONFIG_FILE);
         let good = std::fs::read_to_string(&config).unwrap();
-        let open = || -> String {
-            ModelFolder::open(folder.path())
-                .and_then(|opened| opened.into_model(&device::cpu()).map(|_| ()))
-                .unwrap_err()
-                .to_string()
-        };
         for (from, to, message) in [
-            ("\"n_embd\": 8", "\"n_embd\": 16", "[11, 8]"),
-            (
-                "\"n_layer\": 2",
-                "\"n_layer\": 3",
-                "transformer.h.2.ln_1.weight` is missing",
-            ),
+            ("\"n_embd\": 16", "\"n_embd\": 32", "[11, 32]"),
+            ("\"n_layer\": 2", "\"n_layer\": 3", "`transformer.h.2.ln_1"),
             ("\"n_layer\": 2", "\"n_layer\": 1", "has no place"),
-            ("\"vocab_size\": 11", "\"vocab_size\": 12", "[12, 8]"),
+            ("\"vocab_size\": 11", "\"vocab_size\": 12", "[12, 16]"),
+            ("\"gpt2\"", "\"mamba\"", "`mamba`"),
             ("{", "", "config.json"),
         ] {
             let damaged = good.replacen(from, to, 1);
             assert_ne!(damaged, good, "{from} is not in {good}");
             std::fs::write(&config, damaged).unwrap();
-            let error = open();
+            let error = saved.error();
             assert!(error.contains(message), "{error}");
         }
-        std::fs::remove_file(&config).unwrap();
-        assert!(open().contains("holds no model"));
+    }
+
+    #[test]
+    fn missing_and_damaged_files_are_named() {
+        let saved = Saved::new(ModelConfig::minimind_4l(11));
+        let weights = saved.file(WEIGHTS_FILE);
+        let bytes = std::fs::read(&weights).unwrap();
+        std::fs::write(&weights, &bytes[..bytes.len() - 3]).unwrap();
+        assert!(saved.error().contains("not a readable safetensors file"));
+        std::fs::remove_file(&weights).unwrap();
+        assert!(saved.error().contains("holds no model"));
+        std::fs::create_dir(&weights).unwrap();
+        assert!(saved.error().contains(WEIGHTS_FILE));
+
+        let file = saved.file(CONFIG_FILE);
+        let error = ModelFolder::open(&file).unwrap_err().to_string();
+        assert!(error.contains("is a file"), "{error}");
     }
 }

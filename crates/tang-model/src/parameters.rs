@@ -1,11 +1,12 @@
-//! The one list of a model's parameters: names, shapes and starting values.
+//! The one list of a model's parameters: paths, shapes, starting values, and the tensors of a
+//! Hugging Face checkpoint that they come from.
 //!
 //! Loading, saving, counting, initialising and weight decay all follow this list.
 
 use burn::module::ParamId;
 use sha2::{Digest, Sha256};
 
-use crate::ModelConfig;
+use crate::{Family, ModelConfig};
 
 /// How a parameter starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,18 +22,80 @@ pub enum Initial {
     Ones,
 }
 
-/// One parameter, as it stands in the checkpoint.
+impl Initial {
+    /// N(0, 0.02), as GPT-2 starts.
+    pub(crate) const NORMAL: Self = Self::Normal { std: 0.02 };
+
+    /// For a projection that writes into the residual stream: scaled by 1 / sqrt(2 x layers), so
+    /// that the stream's variance does not grow with depth.
+    pub(crate) fn residual(config: &ModelConfig) -> Self {
+        Self::Normal {
+            std: 0.02 / (2.0 * config.layers as f32).sqrt(),
+        }
+    }
+}
+
+/// One parameter of the network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterSpec {
-    /// The tensor's name in a Hugging Face checkpoint.
-    pub name: String,
-    /// The tensor's shape in a Hugging Face checkpoint. GPT-2 stores matrices as [in, out].
+    /// Its path in the network, for instance `blocks.0.attention.input.weight`.
+    pub path: String,
+    /// Its shape; matrices are [in, out].
     pub shape: Vec<usize>,
     /// How training starts it.
     pub initial: Initial,
+    /// Where a checkpoint keeps it.
+    pub stored: Stored,
+}
+
+/// How a checkpoint keeps a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// As one tensor of the same shape.
+    AsIs {
+        /// The tensor's name.
+        name: String,
+    },
+    /// As matrices [out, in] that stand side by side, transposed, in the parameter.
+    Transposed {
+        /// Names, and columns of the parameter that each gives.
+        parts: Vec<(String, usize)>,
+    },
 }
 
 impl ParameterSpec {
+    /// A parameter that a checkpoint keeps as it is.
+    pub(crate) fn as_stored(
+        path: impl Into<String>,
+        name: impl Into<String>,
+        shape: &[usize],
+        initial: Initial,
+    ) -> Self {
+        Self {
+            path: path.into(),
+            shape: shape.to_vec(),
+            initial,
+            stored: Stored::AsIs { name: name.into() },
+        }
+    }
+
+    /// A matrix with `rows` inputs that a checkpoint keeps as one or more matrices [out, in].
+    pub(crate) fn transposed(
+        path: impl Into<String>,
+        rows: usize,
+        parts: impl IntoIterator<Item = (String, usize)>,
+        initial: Initial,
+    ) -> Self {
+        let parts: Vec<_> = parts.into_iter().collect();
+        let columns = parts.iter().map(|(_, columns)| columns).sum();
+        Self {
+            path: path.into(),
+            shape: vec![rows, columns],
+            initial,
+            stored: Stored::Transposed { parts },
+        }
+    }
+
     /// How many numbers the parameter has.
     pub fn numel(&self) -> usize {
         self.shape.iter().product()
@@ -40,58 +103,15 @@ impl ParameterSpec {
 }
 
 /// Every parameter of a model, in the order of the forward pass.
-///
-/// Starting values are those of GPT-2: N(0, 0.02), with the two projections that write into the
-/// residual stream scaled by 1 / sqrt(2 x layers) so that its variance does not grow with depth.
 pub fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
-    let normal = Initial::Normal { std: 0.02 };
-    let residual = Initial::Normal {
-        std: 0.02 / (2.0 * config.layers as f32).sqrt(),
-    };
-    let (width, inner) = (config.width, config.feed_forward_width());
-    let mut list = Vec::new();
-    let mut add = |name: String, shape: &[usize], initial| {
-        list.push(ParameterSpec {
-            name,
-            shape: shape.to_vec(),
-            initial,
-        });
-    };
-    add(
-        "transformer.wte.weight".into(),
-        &[config.vocab_size, width],
-        normal,
-    );
-    add(
-        "transformer.wpe.weight".into(),
-        &[config.context, width],
-        normal,
-    );
-    for layer in 0..config.layers {
-        let path = |rest: &str| format!("transformer.h.{layer}.{rest}");
-        add(path("ln_1.weight"), &[width], Initial::Ones);
-        add(path("ln_1.bias"), &[width], Initial::Zeros);
-        add(path("attn.c_attn.weight"), &[width, 3 * width], normal);
-        add(path("attn.c_attn.bias"), &[3 * width], Initial::Zeros);
-        add(path("attn.c_proj.weight"), &[width, width], residual);
-        add(path("attn.c_proj.bias"), &[width], Initial::Zeros);
-        add(path("ln_2.weight"), &[width], Initial::Ones);
-        add(path("ln_2.bias"), &[width], Initial::Zeros);
-        add(path("mlp.c_fc.weight"), &[width, inner], normal);
-        add(path("mlp.c_fc.bias"), &[inner], Initial::Zeros);
-        add(path("mlp.c_proj.weight"), &[inner, width], residual);
-        add(path("mlp.c_proj.bias"), &[width], Initial::Zeros);
-    }
-    add("transformer.ln_f.weight".into(), &[width], Initial::Ones);
-    add("transformer.ln_f.bias".into(), &[width], Initial::Zeros);
-    list
+    Family::parameters(config)
 }
 
-/// The identity of a parameter inside Burn, derived from its name.
+/// The identity of a parameter inside Burn, derived from its path.
 ///
 /// Optimiser state is keyed by this identity, so it must be the same after a reload.
-pub fn parameter_id(name: &str) -> ParamId {
-    let digest = Sha256::digest(name.as_bytes());
+pub fn parameter_id(path: &str) -> ParamId {
+    let digest = Sha256::digest(path.as_bytes());
     let (first, _) = digest
         .split_first_chunk::<8>()
         .expect("a SHA-256 digest has 32 bytes");
@@ -105,21 +125,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_the_default_model() {
-        let list = parameters(&ModelConfig::tang_4l(6289));
+    fn counts_the_presets() {
+        let count =
+            |config| -> usize { parameters(&config).iter().map(ParameterSpec::numel).sum() };
         // 6289*128 + 128*128 + 4 * (12*128^2 + 13*128) + 2*128
-        assert_eq!(
-            list.iter().map(ParameterSpec::numel).sum::<usize>(),
-            1_614_720
-        );
-        assert_eq!(list.len(), 2 + 4 * 12 + 2);
+        assert_eq!(count(ModelConfig::tang_4l(6289)), 1_614_720);
+        // 6289*128 + 4 * (128*(128 + 2*64) + 128^2 + 3*128*384 + 2*128) + 128
+        assert_eq!(count(ModelConfig::minimind_4l(6289)), 1_592_576);
     }
 
     #[test]
-    fn names_and_ids_are_distinct() {
-        let list = parameters(&ModelConfig::tang_4l(10));
-        let names: HashSet<_> = list.iter().map(|p| &p.name).collect();
-        let ids: HashSet<_> = list.iter().map(|p| parameter_id(&p.name)).collect();
-        assert_eq!((names.len(), ids.len()), (list.len(), list.len()));
+    fn paths_and_ids_are_distinct() {
+        for config in [ModelConfig::tang_4l(10), ModelConfig::minimind_4l(10)] {
+            let untied = ModelConfig {
+                tied_head: false,
+                ..config
+            };
+            let list = parameters(&untied);
+            assert_eq!(list.len(), parameters(&config).len() + 1);
+            let paths: HashSet<_> = list.iter().map(|p| &p.path).collect();
+            let ids: HashSet<_> = list.iter().map(|p| parameter_id(&p.path)).collect();
+            assert_eq!((paths.len(), ids.len()), (list.len(), list.len()));
+        }
     }
 }

@@ -1,15 +1,17 @@
 //! The whole network, from token ids to hidden states and logits.
 
 use burn::{
-    module::{Module, Param},
-    nn::{Embedding, LayerNorm},
+    module::{Module, Param, ParamId},
+    nn::Embedding,
     tensor::{Device, Int, Tensor, TensorData},
 };
 
-use crate::{KvCache, ModelConfig, ModelError, Weights, block::Block, kv_cache::Positions};
+use crate::{
+    Family, KvCache, ModelConfig, ModelError, Weights, block::Block, kv_cache::Positions,
+    norm::Norm, rotary::Rotation,
+};
 
-/// A decoder-only Transformer with learned positions and an output head tied to the token
-/// embedding.
+/// A decoder-only Transformer.
 ///
 /// [`forward`](Self::forward) serves training, prefill and decoding; [`logits`](Self::logits) is
 /// apart from it so that a generator asks for the last position only and a trainer for a few
@@ -17,9 +19,12 @@ use crate::{KvCache, ModelConfig, ModelError, Weights, block::Block, kv_cache::P
 #[derive(Module, Debug)]
 pub struct Transformer {
     token_embedding: Embedding,
-    position_embedding: Param<Tensor<2>>,
+    /// Learned positions; a rotary model has none.
+    position_embedding: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
-    final_norm: LayerNorm,
+    final_norm: Norm,
+    /// A tied model has none.
+    untied_head: Option<Param<Tensor<2>>>,
     #[module(skip)]
     config: ModelConfig,
 }
@@ -37,35 +42,33 @@ impl Transformer {
         device: &Device,
     ) -> Result<Self, ModelError> {
         config.validate()?;
+        let width = config.width;
+        let head = [config.vocab_size, width];
         let token_embedding = Embedding {
-            weight: weights.take(
-                "transformer.wte.weight",
-                [config.vocab_size, config.width],
-                device,
-            )?,
+            weight: weights.take("token_embedding", head, device)?,
         };
-        let position_embedding = weights.take(
-            "transformer.wpe.weight",
-            [config.context, config.width],
-            device,
-        )?;
+        let position_embedding = match config.family {
+            Family::Gpt2 => {
+                let shape = [config.context, width];
+                Some(weights.take("position_embedding", shape, device)?)
+            }
+            Family::Llama { .. } => None,
+        };
         let blocks = (0..config.layers)
-            .map(|layer| {
-                Block::load(
-                    &config,
-                    &mut weights,
-                    &format!("transformer.h.{layer}"),
-                    device,
-                )
-            })
+            .map(|layer| Block::load(&config, &mut weights, &format!("blocks.{layer}"), device))
             .collect::<Result<_, _>>()?;
-        let final_norm = weights.take_norm("transformer.ln_f", &config, device)?;
+        let final_norm = Norm::load(&config, &mut weights, "final_norm", device)?;
+        let untied_head = match config.tied_head {
+            true => None,
+            false => Some(weights.take("output_head", head, device)?),
+        };
         weights.finish()?;
         Ok(Self {
             token_embedding,
             position_embedding,
             blocks,
             final_norm,
+            untied_head,
             config,
         })
     }
@@ -77,7 +80,7 @@ impl Transformer {
 
     /// The device that holds the parameters.
     pub fn device(&self) -> Device {
-        self.position_embedding.val().device()
+        self.token_embedding.weight.val().device()
     }
 
     /// Runs tokens through the blocks; with a cache, they stand behind those it holds, and their
@@ -111,14 +114,18 @@ impl Transformer {
                     capacity: self.config.context,
                 });
             }
-            None => Positions::from_zero(),
+            None => Positions::at(0),
         };
-        let mut hidden = self.token_embedding.forward(ids) + self.embed(&positions, length);
+        let mut hidden = self.token_embedding.forward(ids);
+        if let Some(table) = &self.position_embedding {
+            hidden = hidden + embed(table.val(), &positions, length);
+        }
+        let rotation = self.rotation(&positions, length);
         for (layer, block) in self.blocks.iter().enumerate() {
             let slot = cache
                 .as_deref_mut()
                 .map(|cache| cache.slot(layer, &positions));
-            hidden = block.forward(hidden, slot);
+            hidden = block.forward(hidden, rotation.as_ref(), slot);
         }
         if let Some(cache) = cache {
             cache.advance(length);
@@ -126,22 +133,18 @@ impl Transformer {
         Ok(self.final_norm.forward(hidden))
     }
 
-    /// Position embeddings, `[1 or batch, length, width]`.
-    fn embed(&self, positions: &Positions, length: usize) -> Tensor<3> {
-        let table = self.position_embedding.val();
-        if let Some(start) = positions.uniform() {
-            return table.narrow(0, start, length).unsqueeze();
+    fn rotation(&self, positions: &Positions, length: usize) -> Option<Rotation> {
+        let head_dim = self.config.head_dim();
+        match self.config.family {
+            Family::Gpt2 => None,
+            Family::Llama { rope_theta } => Some(Rotation::new(
+                rope_theta,
+                head_dim,
+                positions,
+                length,
+                &self.device(),
+            )),
         }
-        let starts = positions.starts();
-        let ids: Vec<i32> = starts
-            .iter()
-            .flat_map(|start| (*start..start + length).map(|p| p as i32))
-            .collect();
-        let ids = TensorData::new(ids, [starts.len() * length]);
-        let ids = Tensor::<1, Int>::from_data(ids, &table.device());
-        table
-            .select(0, ids)
-            .reshape([starts.len(), length, self.config.width])
     }
 
     /// Scores of every token as the next one.
@@ -154,13 +157,36 @@ impl Transformer {
         hidden.matmul(self.output_head().transpose())
     }
 
-    /// The matrix of the output head, `[vocab_size, width]`: the token embedding.
+    /// The matrix of the output head, `[vocab_size, width]`; in a tied model the token embedding.
     pub fn output_head(&self) -> Tensor<2> {
-        self.token_embedding.weight.val()
+        self.output_parameter().val()
     }
 
     /// The identity of the output head among the parameters.
-    pub fn output_head_id(&self) -> burn::module::ParamId {
-        self.token_embedding.weight.id
+    pub fn output_head_id(&self) -> ParamId {
+        self.output_parameter().id
     }
+
+    fn output_parameter(&self) -> &Param<Tensor<2>> {
+        match &self.untied_head {
+            Some(head) => head,
+            None => &self.token_embedding.weight,
+        }
+    }
+}
+
+/// Rows of the position table, `[1 or batch, length, width]`.
+fn embed(table: Tensor<2>, positions: &Positions, length: usize) -> Tensor<3> {
+    if let Some(start) = positions.uniform() {
+        return table.narrow(0, start, length).unsqueeze();
+    }
+    let starts = positions.starts();
+    let ids: Vec<i32> = starts
+        .iter()
+        .flat_map(|start| (*start..start + length).map(|p| p as i32))
+        .collect();
+    let ids = TensorData::new(ids, [starts.len() * length]);
+    let ids = Tensor::<1, Int>::from_data(ids, &table.device());
+    let [_, width] = table.dims();
+    table.select(0, ids).reshape([starts.len(), length, width])
 }

@@ -70,6 +70,7 @@ mod tests {
         let vocabulary = Vocabulary::from_texts(poems.iter().map(String::as_str));
         let config = ModelConfig {
             width: 16,
+            feed_forward_width: 64,
             layers: 1,
             ..ModelConfig::tang_4l(vocabulary.len())
         };

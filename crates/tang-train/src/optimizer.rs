@@ -20,7 +20,7 @@ pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimiz
     let matrices = parameters(model)
         .into_iter()
         .filter(|spec| spec.shape.len() == 2)
-        .map(|spec| parameter_id(&spec.name))
+        .map(|spec| parameter_id(&spec.path))
         .collect();
     ModuleOptimizer::from(adam(0.0)).with_group(
         ParamGroup::from_ids(matrices),

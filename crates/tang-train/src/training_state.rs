@@ -1,6 +1,6 @@
 //! Everything a run needs to go on, in one file.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 use burn::{optim::OptimizerRecord, tensor::Bytes};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
@@ -48,7 +48,7 @@ pub(crate) struct TrainingState {
 
 impl TrainingState {
     pub(crate) fn write(self, path: &Path) -> Result<(), TrainError> {
-        let weights = self.weights.to_bytes(&BTreeMap::new());
+        let weights = self.weights.to_bytes();
         let optimizer = self
             .optimizer
             .into_bytes()
@@ -86,7 +86,7 @@ impl TrainingState {
         let optimizer = Bytes::from_bytes_vec(entry(OPTIMIZER)?.data().to_vec());
         Ok(Self {
             progress: serde_json::from_str(progress).map_err(|e| damaged(e.to_string()))?,
-            weights: Weights::from_bytes(entry(WEIGHTS)?.data(), path)?.0,
+            weights: Weights::from_bytes(entry(WEIGHTS)?.data(), path)?,
             optimizer: OptimizerRecord::from_bytes(optimizer)
                 .map_err(|e| damaged(e.to_string()))?,
         })

@@ -39,6 +39,7 @@ fn config() -> TrainConfig {
 fn model() -> ModelConfig {
     ModelConfig {
         width: 32,
+        feed_forward_width: 128,
         layers: 2,
         context: 40,
         ..ModelConfig::tang_4l(0)
@@ -142,7 +143,10 @@ fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
     assert_eq!(recorder.losses, uninterrupted.losses);
     assert_eq!(recorder.evaluations, uninterrupted.evaluations);
 
-    let saved = |path: &Path| Weights::read(&path.join("model.safetensors")).unwrap();
+    let saved = |path: &Path| {
+        let opened = ModelFolder::open(path).unwrap();
+        Weights::of(&opened.into_model(&device::cpu()).unwrap())
+    };
     assert_eq!(saved(parts.path()), saved(whole.path()));
     let log = |path: &Path| -> Vec<usize> {
         let lines = RunLog::read(&path.join("log.jsonl")).unwrap();

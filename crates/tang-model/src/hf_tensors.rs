@@ -1,0 +1,162 @@
+//! Weights to and from the tensors of a Hugging Face checkpoint.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    ModelConfig, ModelError, ParameterSpec, Stored, Weights, host_tensor::HostTensor, parameters,
+};
+
+/// Name of the output head in both families; a tied one may be stored, too.
+const OUTPUT_HEAD: &str = "lm_head.weight";
+
+/// Puts the tensors of a checkpoint together to the parameters of a model.
+///
+/// # Errors
+///
+/// If one is missing, is left over, or has another shape.
+pub(crate) fn from_hf(
+    config: &ModelConfig,
+    stored: BTreeMap<String, HostTensor>,
+) -> Result<Weights, ModelError> {
+    let mut stored: BTreeMap<String, HostTensor> = stored
+        .into_iter()
+        .filter_map(|(name, tensor)| Some((config.family.canonical_name(&name)?, tensor)))
+        .filter(|(name, _)| !(config.tied_head && name == OUTPUT_HEAD))
+        .collect();
+    let mut weights = Weights::default();
+    for spec in parameters(config) {
+        let ParameterSpec { path, shape, .. } = spec;
+        let values = match spec.stored {
+            Stored::AsIs { name } => take(&mut stored, &name, &shape)?.values,
+            Stored::Transposed { parts } => {
+                let (rows, columns) = (shape[0], shape[1]);
+                let mut values = vec![0.0; rows * columns];
+                let mut first = 0;
+                for (name, width) in parts {
+                    let part = take(&mut stored, &name, &[width, rows])?;
+                    for (out, weights) in part.values.chunks(rows).enumerate() {
+                        for (row, weight) in weights.iter().enumerate() {
+                            values[row * columns + first + out] = *weight;
+                        }
+                    }
+                    first += width;
+                }
+                values
+            }
+        };
+        weights.insert(path, shape, values);
+    }
+    match stored.into_keys().next() {
+        Some(name) => Err(ModelError::ExtraTensor { name }),
+        None => Ok(weights),
+    }
+}
+
+/// Takes the parameters of a model apart to the tensors of a checkpoint.
+pub(crate) fn to_hf(config: &ModelConfig, weights: &Weights) -> BTreeMap<String, HostTensor> {
+    let mut stored = BTreeMap::new();
+    for spec in parameters(config) {
+        let tensor = &weights.tensors[&spec.path];
+        match spec.stored {
+            Stored::AsIs { name } => {
+                stored.insert(name, tensor.clone());
+            }
+            Stored::Transposed { parts } => {
+                let (rows, columns) = (spec.shape[0], spec.shape[1]);
+                let mut first = 0;
+                for (name, width) in parts {
+                    let values = (first..first + width)
+                        .flat_map(|column| {
+                            (0..rows).map(move |row| tensor.values[row * columns + column])
+                        })
+                        .collect();
+                    stored.insert(name, HostTensor::new(vec![width, rows], values));
+                    first += width;
+                }
+            }
+        }
+    }
+    stored
+}
+
+fn take(
+    stored: &mut BTreeMap<String, HostTensor>,
+    name: &str,
+    wanted: &[usize],
+) -> Result<HostTensor, ModelError> {
+    let tensor = stored
+        .remove(name)
+        .ok_or_else(|| ModelError::MissingTensor {
+            name: name.to_owned(),
+        })?;
+    if tensor.shape == wanted {
+        Ok(tensor)
+    } else {
+        Err(ModelError::Shape {
+            name: name.to_owned(),
+            wanted: wanted.to_vec(),
+            got: tensor.shape,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_families_round_trip() {
+        for config in [ModelConfig::tang_4l(11), ModelConfig::minimind_4l(11)] {
+            let weights = Weights::random(&config, 5);
+            let mut stored = to_hf(&config, &weights);
+            // A tied head may be stored a second time.
+            stored.insert(OUTPUT_HEAD.to_owned(), HostTensor::new(vec![1], vec![0.0]));
+            assert_eq!(from_hf(&config, stored).unwrap(), weights);
+        }
+    }
+
+    #[test]
+    fn joined_matrices_stand_side_by_side() {
+        let config = ModelConfig::minimind_4l(11);
+        let stored = to_hf(&config, &Weights::random(&config, 5));
+        let key = &stored["model.layers.0.self_attn.k_proj.weight"];
+        assert_eq!(key.shape, [64, 128]);
+        let weights = from_hf(&config, stored.clone()).unwrap();
+        let joined = &weights.tensors["blocks.0.attention.input.weight"];
+        assert_eq!(joined.shape, [128, 256]);
+        // Row 7, and column 3 behind the 128 of the query.
+        assert_eq!(joined.values[7 * 256 + 128 + 3], key.values[3 * 128 + 7]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let config = ModelConfig::minimind_4l(11);
+        let error = |edit: &dyn Fn(&mut BTreeMap<String, HostTensor>)| {
+            let mut stored = to_hf(&config, &Weights::random(&config, 5));
+            edit(&mut stored);
+            from_hf(&config, stored).unwrap_err().to_string()
+        };
+        let name = "model.layers.3.mlp.up_proj.weight";
+        let missing = error(&|stored| drop(stored.remove(name)));
+        assert!(
+            missing.contains(name) && missing.contains("missing"),
+            "{missing}"
+        );
+        let extra = error(&|stored| {
+            let tensor = stored[name].clone();
+            stored.insert("model.layers.4.mlp.up_proj.weight".to_owned(), tensor);
+        });
+        assert!(
+            extra.contains("layers.4") && extra.contains("no place"),
+            "{extra}"
+        );
+        let shape = error(&|stored| {
+            let tensor = HostTensor::new(vec![2, 3], vec![0.0; 6]);
+            stored.insert(name.to_owned(), tensor);
+        });
+        assert!(
+            shape.contains("[2, 3]") && shape.contains("[384, 128]"),
+            "{shape}"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! A tensor in the memory of the host.
+
+use std::borrow::Cow;
+
+use half::{bf16, f16};
+use safetensors::{Dtype, View, tensor::TensorView};
+
+use crate::ModelError;
+
+/// Numbers and their shape.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HostTensor {
+    pub shape: Vec<usize>,
+    pub values: Vec<f32>,
+}
+
+impl HostTensor {
+    /// # Panics
+    ///
+    /// If the shape asks for another number of values.
+    pub(crate) fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
+        assert_eq!(
+            shape.iter().product::<usize>(),
+            values.len(),
+            "shape {shape:?} does not hold {} values",
+            values.len()
+        );
+        Self { shape, values }
+    }
+
+    /// Reads a tensor of a safetensors file; F16 and BF16 are widened.
+    pub(crate) fn from_view(name: &str, view: &TensorView<'_>) -> Result<Self, ModelError> {
+        let bytes = view.data();
+        let halves = || bytes.as_chunks::<2>().0.iter().copied();
+        let values = match view.dtype() {
+            Dtype::F32 => {
+                let (numbers, _) = bytes.as_chunks::<4>();
+                numbers.iter().copied().map(f32::from_le_bytes).collect()
+            }
+            Dtype::F16 => halves().map(|n| f16::from_le_bytes(n).to_f32()).collect(),
+            Dtype::BF16 => halves().map(|n| bf16::from_le_bytes(n).to_f32()).collect(),
+            other => {
+                return Err(ModelError::Dtype {
+                    name: name.to_owned(),
+                    dtype: other.to_string(),
+                });
+            }
+        };
+        Ok(Self::new(view.shape().to_vec(), values))
+    }
+}
+
+impl View for &HostTensor {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        let bytes = self.values.iter().flat_map(|v| v.to_le_bytes());
+        Cow::Owned(bytes.collect())
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.values.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_widened() {
+        let numbers = [1.5_f32, -0.25, 3.0, 0.0];
+        let as_f16: Vec<u8> = numbers
+            .iter()
+            .flat_map(|n| f16::from_f32(*n).to_le_bytes())
+            .collect();
+        let as_bf16: Vec<u8> = numbers
+            .iter()
+            .flat_map(|n| bf16::from_f32(*n).to_le_bytes())
+            .collect();
+        for (dtype, bytes) in [(Dtype::F16, as_f16), (Dtype::BF16, as_bf16)] {
+            let view = TensorView::new(dtype, vec![2, 2], &bytes).unwrap();
+            let tensor = HostTensor::from_view("a", &view).unwrap();
+            assert_eq!(tensor, HostTensor::new(vec![2, 2], numbers.to_vec()));
+        }
+        let view = TensorView::new(Dtype::I8, vec![4], &[0; 4]).unwrap();
+        let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
+        assert!(error.contains("`a`") && error.contains("I8"), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! A safetensors file: named tensors and some text.
+
+use std::{collections::BTreeMap, path::Path};
+
+use safetensors::SafeTensors;
+
+use crate::{ModelError, host_tensor::HostTensor};
+
+/// What a safetensors file holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TensorFile {
+    pub tensors: BTreeMap<String, HostTensor>,
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl TensorFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no safetensors file, or holds numbers of another kind than floats.
+    pub(crate) fn read(path: &Path) -> Result<Self, ModelError> {
+        let bytes = std::fs::read(path).map_err(ModelError::io(path))?;
+        Self::from_bytes(&bytes, path)
+    }
+
+    /// Reads the contents of a file; `path` is for error messages.
+    pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
+        let not_readable = |e| {
+            let reason = format!("not a readable safetensors file ({e}): fetch or train it again");
+            ModelError::damaged(path, reason)
+        };
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(not_readable)?;
+        let file = SafeTensors::deserialize(bytes).map_err(not_readable)?;
+        let tensors = file
+            .iter()
+            .map(|(name, view)| Ok((name.to_owned(), HostTensor::from_view(name, &view)?)))
+            .collect::<Result<_, ModelError>>()
+            .map_err(|e| ModelError::damaged(path, e))?;
+        let metadata = header.metadata().clone().unwrap_or_default();
+        Ok(Self {
+            tensors,
+            metadata: metadata.into_iter().collect(),
+        })
+    }
+
+    /// The contents of a file.
+    pub(crate) fn to_bytes(
+        tensors: &BTreeMap<String, HostTensor>,
+        metadata: BTreeMap<String, String>,
+    ) -> Vec<u8> {
+        safetensors::serialize(tensors, Some(metadata.into_iter().collect()))
+            .expect("a host tensor has as many numbers as its shape says")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> TensorFile {
+        let tensor = HostTensor::new(vec![2, 3], vec![1.0, -2.0, 3.5, 0.0, 5.0, 6.0]);
+        TensorFile {
+            tensors: BTreeMap::from([("a".to_owned(), tensor)]),
+            metadata: BTreeMap::from([("format".to_owned(), "pt".to_owned())]),
+        }
+    }
+
+    #[test]
+    fn round_trip() {
+        let bytes = TensorFile::to_bytes(&file().tensors, file().metadata);
+        let read = TensorFile::from_bytes(&bytes, Path::new("a")).unwrap();
+        assert_eq!(read, file());
+    }
+
+    #[test]
+    fn refuses_damaged_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.safetensors");
+        let bytes = TensorFile::to_bytes(&file().tensors, file().metadata);
+        for damaged in [
+            &bytes[..bytes.len() - 3],
+            &bytes[..4],
+            b"",
+            b"\x80\x02}q\x00X\x0b\x00\x00\x00a pickle file",
+        ] {
+            std::fs::write(&path, damaged).unwrap();
+            let error = TensorFile::read(&path).unwrap_err().to_string();
+            assert!(error.contains("not a readable safetensors file"), "{error}");
+            assert!(error.contains("model.safetensors"), "{error}");
+        }
+        let error = TensorFile::read(folder.path()).unwrap_err();
+        assert!(matches!(error, ModelError::Io { .. }), "{error}");
+    }
+}
