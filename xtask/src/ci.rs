@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use crate::{process, shared_build, tidy};
+use crate::{hf_check, process, shared_build, tidy};
 
 /// Pinned, so that a release that asks for a newer Rust does not stop the gate.
 const NEXTEST: &str = "0.9.143";
@@ -14,13 +14,14 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// Clippy and rustdoc share one check of the dependencies, the tests compile them to machine code;
 /// all in the release profile, so that no dependency is built twice for one purpose.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     ("format", format),
     ("tidy", tidy::run),
     ("shared build", shared_build::run),
     ("clippy", clippy),
     ("documentation", documentation),
     ("tests", tests),
+    ("transformers", hf_check::run),
 ];
 
 /// Runs the steps in order and stops at the first that fails.

@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod bench_cache;
 mod ci;
+mod hf_check;
 mod process;
 mod shared_build;
 mod tidy;

@@ -13,7 +13,8 @@ use crate::process;
 #[derive(Args)]
 pub struct Options {
     /// Passed on to `tang train`: --preset quick|default|best [default: default],
-    /// --out DIR [default: checkpoints/runs/PRESET], --resume, --corpus PATH and so on
+    /// --model tang-4l|minimind-4l [default: tang-4l],
+    /// --out DIR [default: checkpoints/runs/MODEL-PRESET], --resume, --corpus PATH and so on
     #[arg(
         allow_hyphen_values = true,
         trailing_var_arg = true,
@@ -52,15 +53,20 @@ struct Training {
 }
 
 impl Training {
-    /// Completes `given` by a preset and a folder; `tang train` checks the values.
+    /// Completes `given` by a model, a preset and a folder; `tang train` checks the values.
     fn new(given: &[OsString]) -> Self {
         let mut arguments = given.to_vec();
-        let preset = value(given, "--preset").unwrap_or_else(|| {
-            arguments.extend(["--preset", "default"].map(OsString::from));
-            "default".into()
-        });
+        let mut or_default = |flag: &str, default: &str| {
+            value(given, flag).unwrap_or_else(|| {
+                arguments.extend([flag, default].map(OsString::from));
+                default.into()
+            })
+        };
+        let mut name = or_default("--model", "tang-4l");
+        name.push("-");
+        name.push(or_default("--preset", "default"));
         let folder = value(given, "--out").unwrap_or_else(|| {
-            let folder = PathBuf::from("checkpoints/runs").join(preset);
+            let folder = PathBuf::from("checkpoints/runs").join(name);
             arguments.extend(["--out".into(), folder.clone().into()]);
             folder.into()
         });
@@ -137,20 +143,24 @@ mod tests {
         for (line, arguments, folder) in [
             (
                 "",
-                "--preset default --out checkpoints/runs/default",
-                "checkpoints/runs/default",
+                "--model tang-4l --preset default --out checkpoints/runs/tang-4l-default",
+                "checkpoints/runs/tang-4l-default",
             ),
             (
                 "--preset quick",
-                "--preset quick --out checkpoints/runs/quick",
-                "checkpoints/runs/quick",
+                "--preset quick --model tang-4l --out checkpoints/runs/tang-4l-quick",
+                "checkpoints/runs/tang-4l-quick",
             ),
             (
-                "--resume --preset=best",
-                "--resume --preset=best --out checkpoints/runs/best",
-                "checkpoints/runs/best",
+                "--resume --preset=best --model minimind-4l",
+                "--resume --preset=best --model minimind-4l --out checkpoints/runs/minimind-4l-best",
+                "checkpoints/runs/minimind-4l-best",
             ),
-            ("--out=there", "--out=there --preset default", "there"),
+            (
+                "--out=there",
+                "--out=there --model tang-4l --preset default",
+                "there",
+            ),
         ] {
             let wanted = (arguments.to_owned(), folder.to_owned());
             assert_eq!(completed(line), wanted, "{line}");
@@ -159,16 +169,19 @@ mod tests {
 
     #[test]
     fn arguments_are_passed_on_as_they_stand() {
-        let line = "--resume --corpus=a --preset quick --seed 7 --out there -v";
+        let line = "--resume --corpus=a --model a --preset quick --seed 7 --out there -v";
         assert_eq!(completed(line), (line.to_owned(), "there".to_owned()));
     }
 
     #[test]
     fn the_line_to_go_on_asks_to_resume_once() {
-        for line in ["--preset quick --out a --resume", "--preset quick --out a"] {
+        for line in [
+            "--model m --preset quick --out a --resume",
+            "--model m --preset quick --out a",
+        ] {
             assert_eq!(
                 training(line).resume_line(),
-                "cargo xtask train --preset quick --out a --resume"
+                "cargo xtask train --model m --preset quick --out a --resume"
             );
         }
     }

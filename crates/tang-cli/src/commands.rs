@@ -9,6 +9,7 @@ mod acrostic;
 mod bench_cache;
 mod continue_from;
 mod data;
+mod logits;
 mod next;
 mod report;
 mod train;
@@ -29,6 +30,8 @@ pub enum Command {
     Write(write::Options),
     /// Compare what a model expects next with what the corpus has
     Next(next::Options),
+    /// Print what a model says at every position of a text
+    Logits(logits::Options),
     /// Measure a model and write the report beside it
     Report(report::Options),
     /// Time generation with the key/value cache and without
@@ -49,6 +52,7 @@ impl Command {
             Self::Continue(options) => continue_from::run(options)?,
             Self::Write(options) => write::run(options)?,
             Self::Next(options) => next::run(options)?,
+            Self::Logits(options) => logits::run(options)?,
             Self::Report(options) => report::run(options)?,
             Self::BenchCache(options) => bench_cache::run(options)?,
         }

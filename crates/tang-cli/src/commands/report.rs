@@ -10,7 +10,9 @@ use crate::{lab_args::LabArgs, note::note};
 
 /// What to measure.
 #[derive(Args)]
-#[command(after_help = "Example:\n  tang report --checkpoint checkpoints/runs/quick --quick")]
+#[command(
+    after_help = "Example:\n  tang report --checkpoint checkpoints/runs/tang-4l-quick --quick"
+)]
 pub struct Options {
     #[command(flatten)]
     lab: LabArgs,

@@ -15,7 +15,7 @@ use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
 use tang_lab::{CurvePoint, loss_curve};
-use tang_model::{ModelConfig, device};
+use tang_model::{ModelConfig, ModelPreset, device};
 use tang_train::{LogLine, Outcome, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{
@@ -35,14 +35,23 @@ pub struct Options {
     /// How long to train: quick (about 10 minutes), default (45) or best (2 hours)
     #[arg(long, default_value_t = Preset::Default)]
     preset: Preset,
+    /// Which network: tang-4l (GPT-2) or minimind-4l (Llama)
+    #[arg(long, default_value_t = ModelPreset::Tang4l)]
+    model: ModelPreset,
+    /// Positions of the model [default: 128]
+    #[arg(long, value_name = "N")]
+    context: Option<usize>,
+    /// Key/value heads of minimind-4l: 4, 2 or 1 [default: 2]
+    #[arg(long, value_name = "N")]
+    kv_heads: Option<usize>,
     /// A text file with one poem a line, or a corpus folder [default: data, built if missing]
     #[arg(long, value_name = "PATH")]
     corpus: Option<PathBuf>,
-    /// Folder of the run [default: checkpoints/runs/PRESET]
+    /// Folder of the run [default: checkpoints/runs/MODEL-PRESET]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with the run in that folder, as it was started
-    #[arg(long, conflicts_with_all = ["seed", "steps"])]
+    #[arg(long, conflicts_with_all = ["seed", "steps", "context", "kv_heads"])]
     resume: bool,
     /// Seed of the starting values and of the order of the poems [default: 0]
     #[arg(long, value_name = "N")]
@@ -56,7 +65,10 @@ impl Options {
     fn folder(&self) -> PathBuf {
         match &self.out {
             Some(out) => out.clone(),
-            None => Path::new("checkpoints/runs").join(self.preset.name()),
+            None => {
+                let name = format!("{}-{}", self.model, self.preset);
+                Path::new("checkpoints/runs").join(name)
+            }
         }
     }
 
@@ -68,6 +80,18 @@ impl Options {
         if let Some(steps) = self.steps {
             config.steps = steps;
             config.evaluate_every = (steps / 10).max(1);
+        }
+        config
+    }
+
+    /// The geometry, but for the vocabulary, which is the corpus's.
+    fn geometry(&self) -> ModelConfig {
+        let mut config = self.model.config(0);
+        if let Some(context) = self.context {
+            config.context = context;
+        }
+        if let Some(kv_heads) = self.kv_heads {
+            config.kv_heads = kv_heads;
         }
         config
     }
@@ -112,8 +136,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let mut trainer = if options.resume {
         Trainer::resume(split, folder, &device)?
     } else {
-        let model = ModelConfig::tang_4l(0);
-        Trainer::start(options.config(), model, split, folder, &device)?
+        Trainer::start(options.config(), options.geometry(), split, folder, &device)?
     };
     note(format_args!(
         "training into {}: {} of {} steps are done, {} steps are an epoch, vocabulary {}",

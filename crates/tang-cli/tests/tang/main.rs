@@ -5,6 +5,7 @@ mod checkpoint;
 mod continuation;
 mod data;
 mod lab;
+mod logits;
 mod model;
 mod next;
 mod sampling;

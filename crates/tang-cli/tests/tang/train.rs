@@ -181,13 +181,13 @@ fn only_a_run_can_be_resumed() {
         folder.path(),
         &["train", "--resume", "--preset", "quick"],
         1,
-        "checkpoints/runs/quick holds no",
+        "checkpoints/runs/tang-4l-quick holds no",
     );
     fails_in(
         folder.path(),
         &["train", "--resume"],
         1,
-        "checkpoints/runs/default holds no",
+        "checkpoints/runs/tang-4l-default holds no",
     );
     for flag in ["--seed", "--steps"] {
         fails(&["train", "--resume", flag, "1"], 2, "cannot be used with");

@@ -1,0 +1,81 @@
+//! `tang logits`: what a model says at every position of a text.
+
+use std::io::{self, Write};
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use serde::Serialize;
+use tang_generate::{Logits, position_logits};
+use tang_model::{ModelFolder, Transformer, device};
+use tang_tokenizer::{NEWLINE, TokenId};
+
+use crate::{loaded_model::CheckpointArgs, user_text::user_text};
+
+/// The text, or token ids for a model without a vocabulary.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  tang logits 春风 --json\n  tang logits --ids 0,5,17 --json")]
+pub struct Options {
+    /// The beginning of a poem; the newline before it is added
+    #[arg(required_unless_present = "ids")]
+    text: Option<String>,
+    /// Token ids instead of a text; the folder then needs no vocabulary
+    #[arg(long, value_delimiter = ',', conflicts_with = "text")]
+    ids: Vec<TokenId>,
+    /// Print one JSON object with tokens and logits
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
+}
+
+#[derive(Serialize)]
+struct LogitsJson<'a> {
+    tokens: &'a [TokenId],
+    logits: Vec<&'a [f32]>,
+}
+
+/// Prints a row of logits a position.
+pub fn run(options: &Options) -> Result<()> {
+    let (model, tokens) = options.open()?;
+    let size = model.config().vocab_size;
+    for token in &tokens {
+        ensure!(
+            (*token as usize) < size,
+            "token id {token} is out of range: the model has {size} tokens"
+        );
+    }
+    let logits = position_logits(&model, &tokens)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    if options.json {
+        let json = LogitsJson {
+            tokens: &tokens,
+            logits: logits.rows().collect(),
+        };
+        serde_json::to_writer(&mut out, &json)?;
+        writeln!(out)?;
+    } else {
+        write_rows(&mut out, &logits)?;
+    }
+    Ok(out.flush()?)
+}
+
+impl Options {
+    fn open(&self) -> Result<(Transformer, Vec<TokenId>)> {
+        let Some(text) = &self.text else {
+            let folder = ModelFolder::open(&self.checkpoint.checkpoint)?;
+            return Ok((folder.into_model(&device::cpu())?, self.ids.clone()));
+        };
+        let loaded = self.checkpoint.open()?;
+        let mut tokens = vec![NEWLINE];
+        tokens.extend(loaded.vocabulary.encode(&user_text(text))?);
+        Ok((loaded.model, tokens))
+    }
+}
+
+fn write_rows(out: &mut impl Write, logits: &Logits) -> io::Result<()> {
+    for row in logits.rows() {
+        let numbers: Vec<String> = row.iter().map(|logit| format!("{logit:.6}")).collect();
+        writeln!(out, "{}", numbers.join(" "))?;
+    }
+    Ok(())
+}
