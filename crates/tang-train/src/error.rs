@@ -44,7 +44,7 @@ pub enum TrainError {
     },
     /// The folder holds a run already.
     #[error(
-        "{path} holds a training run already: go on with --resume, or name another folder with --out"
+        "{path} holds a model or a training run already: go on with --resume, or name another folder with --out"
     )]
     RunExists {
         /// The folder.

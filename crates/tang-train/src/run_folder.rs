@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tang_model::WEIGHTS_FILE;
+
 use crate::TrainError;
 
 /// A folder that this process alone trains into.
@@ -23,11 +25,11 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// [`TrainError::RunExists`] if a run has left its state there, [`TrainError::Locked`] if
-    /// another process trains into it.
+    /// [`TrainError::RunExists`] if a run has left its state or a model there,
+    /// [`TrainError::Locked`] if another process trains into it.
     pub fn start(path: &Path) -> Result<Self, TrainError> {
         let folder = Self::take(path)?;
-        if folder.state_path().exists() {
+        if folder.state_path().exists() || path.join(WEIGHTS_FILE).exists() {
             return Err(TrainError::RunExists {
                 path: path.to_owned(),
             });
@@ -112,5 +114,15 @@ mod tests {
             Err(TrainError::RunExists { .. })
         ));
         RunFolder::resume(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_model_is_not_trained_over() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(WEIGHTS_FILE), "weights").unwrap();
+        assert!(matches!(
+            RunFolder::start(folder.path()),
+            Err(TrainError::RunExists { .. })
+        ));
     }
 }

@@ -98,7 +98,10 @@ impl Trainer {
             weights: Weights::random(&model, config.seed),
             optimizer: optimizer(&model, config.weight_decay).to_record(),
         };
-        Self::new(state, vocabulary, split, folder, device)
+        let trainer = Self::new(state, vocabulary, split, folder, device)?;
+        // From here on there is something to resume, whenever the run is killed.
+        trainer.save()?;
+        Ok(trainer)
     }
 
     /// Goes on with the run that a folder holds, as if it had never stopped.
@@ -139,9 +142,11 @@ impl Trainer {
             config.batch_tokens,
             config.seed,
         )?;
+        let model = Transformer::new(progress.model, weights, &device.clone().autodiff())?;
+        // Only now, so that an impossible run leaves nothing behind.
         vocabulary.save(folder.path())?;
         Ok(Self {
-            model: Transformer::new(progress.model, weights, &device.clone().autodiff())?,
+            model,
             optimizer: optimizer(&progress.model, config.weight_decay).load_record(record),
             batches,
             validation: split.validation,
