@@ -1,7 +1,6 @@
 //! `cargo xtask ci`: every check that a change has to pass, the cheap ones first.
 
-use std::process::Stdio;
-use std::time::Instant;
+use std::{process::Stdio, time::Instant};
 
 use anyhow::{Context, Result};
 

@@ -7,7 +7,6 @@ use std::ffi::OsString;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-mod bench_cache;
 mod ci;
 mod hf_check;
 mod process;
@@ -27,7 +26,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Chore {
     /// Train a model, then write its report
-    Train(train::Options),
+    Train {
+        /// Passed on to `tang train`, whose --help lists them
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<OsString>,
+    },
     /// Time generation with and without a cache; the last line is JSON
     BenchCache {
         /// Passed on to `tang bench-cache`
@@ -42,8 +45,10 @@ enum Chore {
 
 fn main() -> Result<()> {
     match Arguments::parse().chore {
-        Chore::Train(options) => train::run(&options),
-        Chore::BenchCache { arguments } => bench_cache::run(&arguments),
+        Chore::Train { arguments } => train::run(&arguments),
+        Chore::BenchCache { arguments } => {
+            process::run(process::tang().arg("bench-cache").args(arguments))
+        }
         Chore::Ci => ci::run(),
         Chore::Tidy => tidy::run(),
     }

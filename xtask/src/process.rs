@@ -1,7 +1,9 @@
 //! Run a command from the workspace root; fail with its command line and its status.
 
-use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::{
+    ffi::OsStr,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -29,6 +31,7 @@ pub fn tang() -> Command {
 /// Runs `command` with this program's own input and output.
 ///
 /// # Errors
+///
 /// If it cannot start or ends with another status than zero.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command
@@ -41,6 +44,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// What `command` writes to its standard output; its standard error passes through.
 ///
 /// # Errors
+///
 /// If it cannot start, ends with another status than zero, or writes something else than UTF-8.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command

@@ -13,6 +13,7 @@ use crate::process;
 /// Compares the crates that the workspace builds with those that `tang-cli` builds.
 ///
 /// # Errors
+///
 /// If a crate below Burn has other features in one than in the other.
 pub fn run() -> Result<()> {
     let workspace = tree(&["--workspace", "--format", "{p} {f}"])?;

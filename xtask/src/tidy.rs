@@ -6,8 +6,7 @@ use std::fmt;
 
 use anyhow::{Result, ensure};
 
-use crate::workspace;
-use manifest::Manifest;
+use crate::{tidy::manifest::Manifest, workspace};
 
 mod file_form;
 mod inheritance;
@@ -46,6 +45,7 @@ impl fmt::Display for Finding {
 /// Prints every finding.
 ///
 /// # Errors
+///
 /// If there is one, or if a file cannot be read.
 pub fn run() -> Result<()> {
     let files = workspace::files()?;

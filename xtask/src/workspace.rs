@@ -1,7 +1,6 @@
 //! The workspace on disk: its root and the files that belong to it.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result};
 

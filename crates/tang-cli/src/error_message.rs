@@ -5,8 +5,7 @@ use std::io;
 /// The messages of an error and all its causes, joined by colons. A cause that the message before
 /// it quotes already is left out.
 pub fn error_message(error: &anyhow::Error) -> String {
-    // Whatever goes wrong with a file comes with its path; only stdout has none.
-    if let Some(error) = error.downcast_ref::<io::Error>() {
+    if let Some(error) = stdout_error(error) {
         return format!("cannot write to stdout: {error}");
     }
     let mut message = String::new();
@@ -20,11 +19,37 @@ pub fn error_message(error: &anyhow::Error) -> String {
     message
 }
 
+/// Why stdout could not be written, if that is what went wrong. Whatever goes wrong with a file is
+/// told with its path; an error of the system that says nothing more is stdout's.
+pub fn stdout_error(error: &anyhow::Error) -> Option<&io::Error> {
+    // Not `downcast_ref` of the whole, which finds a cause below a context as well.
+    error.chain().next()?.downcast_ref()
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::{Context, anyhow};
 
     use super::*;
+
+    #[test]
+    fn only_an_error_without_a_path_is_that_of_stdout() {
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        let bare = anyhow::Error::from(denied());
+        assert!(stdout_error(&bare).is_some());
+        assert_eq!(
+            error_message(&bare),
+            "cannot write to stdout: permission denied"
+        );
+        let file = Err::<(), _>(denied())
+            .with_context(|| "cannot write report.md")
+            .unwrap_err();
+        assert!(stdout_error(&file).is_none());
+        assert_eq!(
+            error_message(&file),
+            "cannot write report.md: permission denied"
+        );
+    }
 
     #[test]
     fn causes_are_joined_once_each() {

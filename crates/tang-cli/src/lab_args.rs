@@ -1,6 +1,8 @@
 //! The flags of the commands that measure a model.
 
-use anyhow::Result;
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result};
 use clap::Args;
 use tang_lab::LabModel;
 
@@ -27,7 +29,30 @@ impl LabArgs {
         Ok(LabModel {
             model,
             vocabulary,
-            name: self.checkpoint.checkpoint.display().to_string(),
+            name: folder_name(&self.checkpoint.checkpoint)?,
         })
+    }
+}
+
+/// The last part of a folder's path: reports are published, and the rest is this machine's affair.
+fn folder_name(folder: &Path) -> Result<String> {
+    let whole =
+        fs::canonicalize(folder).with_context(|| format!("cannot find {}", folder.display()))?;
+    let name = whole.file_name().unwrap_or(whole.as_os_str());
+    Ok(name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_without_the_way_to_it() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("tang-4l");
+        fs::create_dir_all(folder.join("inner")).unwrap();
+        for path in [&folder, &folder.join(""), &folder.join("inner/..")] {
+            assert_eq!(folder_name(path).unwrap(), "tang-4l", "{}", path.display());
+        }
     }
 }

@@ -7,6 +7,11 @@ use std::{io, process::ExitCode};
 
 use clap::Parser;
 
+use crate::{
+    error_message::{error_message, stdout_error},
+    note::note,
+};
+
 mod commands;
 mod corpus_build;
 mod error_message;
@@ -37,10 +42,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            note::note(format_args!(
-                "error: {}",
-                error_message::error_message(&error)
-            ));
+            note(format_args!("error: {}", error_message(&error)));
             ExitCode::FAILURE
         }
     }
@@ -48,8 +50,5 @@ fn main() -> ExitCode {
 
 /// Whether the reader of stdout has had enough, as `head` has.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    stdout_error(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

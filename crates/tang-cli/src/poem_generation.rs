@@ -1,5 +1,7 @@
 //! From a task to printed poems.
 
+use std::io::{self, StdoutLock};
+
 use anyhow::Result;
 use tang_generate::{
     CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Sequence, Task,
@@ -43,7 +45,7 @@ pub fn write_poems(
     let mut writer = PoemWriter {
         assignment,
         loaded,
-        output: PoemOutput::new(assignment.breaks, sampling.traditional),
+        output: PoemOutput::new(io::stdout().lock(), assignment.breaks, sampling.traditional),
     };
     if sampling.no_cache {
         writer.write(FullDecoder::new(&loaded.model), sampling, configs)
@@ -55,7 +57,7 @@ pub fn write_poems(
 struct PoemWriter<'a> {
     assignment: &'a Assignment,
     loaded: &'a LoadedModel,
-    output: PoemOutput,
+    output: PoemOutput<StdoutLock<'static>>,
 }
 
 impl PoemWriter<'_> {

@@ -1,6 +1,6 @@
 //! Poems on stdout.
 
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, Write};
 
 use serde::Serialize;
 use tang_corpus::Converter;
@@ -37,8 +37,8 @@ pub struct PoemJson {
 }
 
 /// Prints poems, as text with an empty line between two, or as JSON.
-pub struct PoemOutput {
-    out: StdoutLock<'static>,
+pub struct PoemOutput<W> {
+    out: W,
     breaks: Breaks,
     traditional: Option<Converter>,
     poems: usize,
@@ -47,11 +47,11 @@ pub struct PoemOutput {
     break_due: bool,
 }
 
-impl PoemOutput {
-    /// Takes stdout.
-    pub fn new(breaks: Breaks, traditional: bool) -> Self {
+impl<W: Write> PoemOutput<W> {
+    /// Prints to `out`, stdout but for tests.
+    pub fn new(out: W, breaks: Breaks, traditional: bool) -> Self {
         Self {
-            out: io::stdout().lock(),
+            out,
             breaks,
             traditional: traditional.then(Converter::simplified_to_traditional),
             poems: 0,
@@ -123,5 +123,54 @@ impl PoemOutput {
             Some(converter) => converter.convert(text),
             None => text.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+
+    fn printed(breaks: Breaks, traditional: bool, poems: &[&str]) -> String {
+        let mut output = PoemOutput::new(Vec::new(), breaks, traditional);
+        for poem in poems {
+            output.poem(poem).unwrap();
+        }
+        String::from_utf8(output.out).unwrap()
+    }
+
+    #[test]
+    fn lines_or_couplets_are_broken_and_poems_parted() {
+        assert_eq!(
+            printed(Breaks::Lines, false, &[POEM]),
+            "白日依山尽，\n黄河入海流。\n欲穷千里目，\n更上一层楼。\n"
+        );
+        let couplets = "白日依山尽，黄河入海流。\n欲穷千里目，更上一层楼。\n";
+        assert_eq!(
+            printed(Breaks::Couplets, false, &[POEM, POEM]),
+            format!("{couplets}\n{couplets}")
+        );
+    }
+
+    /// A poem that the model takes for finished behind its prefix, or breaks off, ends with one
+    /// line break as well.
+    #[test]
+    fn a_poem_ends_with_one_line_break_wherever_it_ends() {
+        for (poem, wanted) in [
+            ("白日依山尽。", "白日依山尽。\n"),
+            ("白日依山尽，", "白日依山尽，\n"),
+            ("白日依山尽，黄河", "白日依山尽，\n黄河\n"),
+        ] {
+            assert_eq!(printed(Breaks::Lines, false, &[poem]), wanted);
+        }
+    }
+
+    #[test]
+    fn conversion_takes_the_rest_of_a_broken_line_along() {
+        assert_eq!(
+            printed(Breaks::Lines, true, &["白日依山尽，黄河入海"]),
+            "白日依山盡，\n黃河入海\n"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::Path};
 
 use tang_prosody::Form;
 
-use crate::{Converter, CorpusError, Npm, Progress, Source, Step};
+use crate::{Converter, CorpusError, Npm, Progress, Step, source::read_source};
 
 /// The poems that the model learns from, in the order of their source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,12 +58,16 @@ impl Corpus {
         Self { poems, counts }
     }
 
-    /// The corpus of the [`Source`] at `path`.
+    /// The corpus at `path`: the npm package `chinese-poetry` as a `.tgz` or unpacked, a clone of the
+    /// repository of that name, or a UTF-8 text file with one poem a line. A file may be a pipe.
     ///
     /// # Errors
-    /// Those of [`Source::read`], and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    ///
+    /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
+    /// [`CorpusError::NoPoemFiles`] or [`CorpusError::NotUtf8`] with the file that cannot be read,
+    /// and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
     pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
-        let texts = Source::detect(path)?.read(on_progress)?;
+        let texts = read_source(path, on_progress)?;
         let corpus = Self::from_texts(&texts, on_progress);
         if corpus.poems.is_empty() {
             return Err(CorpusError::NoPoems {
@@ -77,6 +81,7 @@ impl Corpus {
     /// The corpus of the published collection: 35,135 poems.
     ///
     /// # Errors
+    ///
     /// Those of [`Npm::fetch`].
     pub fn fetch(npm: &Npm, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
         let texts = npm.fetch(on_progress)?;

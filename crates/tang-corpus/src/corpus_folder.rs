@@ -32,11 +32,6 @@ impl CorpusFolder {
         Self { path: path.into() }
     }
 
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Whether a corpus was built here to its end. [`CorpusFolder::open`] still checks the files.
     pub fn exists(&self) -> bool {
         self.path.join(CHECKSUMS).is_file()
@@ -45,6 +40,7 @@ impl CorpusFolder {
     /// Writes a corpus and its split, and creates the folder if it is missing.
     ///
     /// # Errors
+    ///
     /// [`CorpusError::Io`] with the file that could not be written.
     pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
         fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
@@ -64,6 +60,7 @@ impl CorpusFolder {
     /// The split of the corpus.
     ///
     /// # Errors
+    ///
     /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing or
     /// is not the one that was written with the others.
     pub fn open(&self) -> Result<Split, CorpusError> {
@@ -76,6 +73,7 @@ impl CorpusFolder {
     /// All poems of the corpus, in the order of their source.
     ///
     /// # Errors
+    ///
     /// Those of [`CorpusFolder::open`].
     pub fn poems(&self) -> Result<Vec<String>, CorpusError> {
         self.read_file(POEMS)

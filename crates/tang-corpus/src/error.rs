@@ -129,8 +129,9 @@ pub enum CorpusError {
     },
     /// A file of the corpus is not the one that was written with the others.
     #[error(
-        "{} is missing or changed since the corpus was built: run `tang data` again, \
-         or give your own poems as a text file with one poem a line",
+        "{} is missing or changed since the corpus was built: build it again with \
+         `tang data --from PATH`, or delete SHA256SUMS beside it, and `tang data` fetches the \
+         published collection",
         path.display()
     )]
     Changed {

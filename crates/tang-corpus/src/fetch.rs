@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -37,9 +37,8 @@ impl Package {
         format!("{}-{}.tgz", self.name, self.version)
     }
 
-    fn verify(&self, archive: &Path) -> Result<(), CorpusError> {
-        let bytes = fs::read(archive).map_err(CorpusError::io("read", archive))?;
-        let got = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(bytes)));
+    fn verify(&self, archive: &[u8]) -> Result<(), CorpusError> {
+        let got = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive)));
         if got == self.integrity {
             return Ok(());
         }
@@ -76,6 +75,7 @@ impl Npm {
     /// into a temporary folder, checked against its published SHA-512, and read there.
     ///
     /// # Errors
+    ///
     /// [`CorpusError::NpmMissing`], [`CorpusError::NpmFailed`] or [`CorpusError::Integrity`], all of
     /// which name the other sources; [`CorpusError::Io`] if there is no room.
     pub fn fetch(&self, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>, CorpusError> {
@@ -87,11 +87,15 @@ impl Npm {
         let folder =
             tempfile::tempdir().map_err(CorpusError::io("create", &std::env::temp_dir()))?;
         let archive = self.pack(&CHINESE_POETRY, folder.path())?;
-        read_archive(&archive, on_progress)
+        read_archive(
+            Path::new(&CHINESE_POETRY.file_name()),
+            &archive,
+            on_progress,
+        )
     }
 
-    /// Fetches the archive of a package into `folder` and verifies it.
-    fn pack(&self, package: &Package, folder: &Path) -> Result<PathBuf, CorpusError> {
+    /// Fetches the archive of a package by way of `folder`, and verifies it.
+    fn pack(&self, package: &Package, folder: &Path) -> Result<Vec<u8>, CorpusError> {
         let output = Command::new(&self.program)
             .args(["pack", "--loglevel=error", &package.spec()])
             .current_dir(folder)
@@ -112,7 +116,8 @@ impl Npm {
                 stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
             });
         }
-        let archive = folder.join(package.file_name());
+        let path = folder.join(package.file_name());
+        let archive = fs::read(&path).map_err(CorpusError::io("read", &path))?;
         package.verify(&archive)?;
         Ok(archive)
     }
@@ -187,8 +192,7 @@ mod tests {
             folder.path(),
             "test \"$1 $3\" = 'pack abc@1.0.0' && printf abc > abc-1.0.0.tgz",
         );
-        let archive = npm.pack(&ABC, folder.path()).unwrap();
-        assert_eq!(fs::read(archive).unwrap(), b"abc");
+        assert_eq!(npm.pack(&ABC, folder.path()).unwrap(), b"abc");
     }
 
     #[cfg(unix)]

@@ -2,9 +2,9 @@
 //! characters, cleaned to the four strict forms, and split into training and validation poems.
 //!
 //! ```text
-//! Source / Npm -> Corpus -> Split -> CorpusFolder
-//!                   |
-//!                   +-> Statistics, NextCharacters
+//! file / Npm -> Corpus -> Split -> CorpusFolder
+//!                 |
+//!                 +-> Statistics, NextCharacters
 //! ```
 //!
 //! A poem is a `String` of Han characters and the marks `，` and `。`, without a newline. No tensor
@@ -31,6 +31,5 @@ pub use error::CorpusError;
 pub use fetch::Npm;
 pub use next_characters::NextCharacters;
 pub use progress::{Progress, Step};
-pub use source::Source;
 pub use split::Split;
 pub use statistics::{FormStatistics, Statistics};

@@ -28,6 +28,7 @@ impl Split {
     /// Where this holds back none, as with fewer than 20 poems, the last poem is held back.
     ///
     /// # Errors
+    ///
     /// [`CorpusError::TooFewPoems`] for fewer than two.
     pub fn of(poems: &[String]) -> Result<Self, CorpusError> {
         if poems.len() < MIN_POEMS {
@@ -67,6 +68,7 @@ impl Split {
     /// a text file.
     ///
     /// # Errors
+    ///
     /// Those of [`CorpusFolder::open`], or of [`Corpus::read`] and [`Split::of`].
     pub fn load(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
         if path.is_dir() {

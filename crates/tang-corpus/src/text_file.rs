@@ -1,13 +1,13 @@
 //! A plain text file with one poem a line.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use crate::CorpusError;
 
-/// The lines of the file that are not blank, without space around them.
-pub(crate) fn read_text_file(path: &Path) -> Result<Vec<String>, CorpusError> {
-    let bytes = fs::read(path).map_err(CorpusError::io("read", path))?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| CorpusError::NotUtf8 {
+/// The lines of the file that are not blank, without space around them. `path` is what errors call
+/// it.
+pub(crate) fn read_text(path: &Path, bytes: &[u8]) -> Result<Vec<String>, CorpusError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| CorpusError::NotUtf8 {
         path: path.to_owned(),
         offset: error.valid_up_to() + 1,
     })?;

@@ -27,16 +27,17 @@ fn written() -> (TempDir, CorpusFolder, Corpus, Split) {
 
 #[test]
 fn opens_what_it_wrote() {
-    let (_parent, folder, corpus, split) = written();
+    let (parent, folder, corpus, split) = written();
+    let path = parent.path().join("data");
     assert!(folder.exists());
     assert_eq!(folder.open().unwrap(), split);
     assert_eq!(folder.poems().unwrap(), corpus.poems);
-    assert_eq!(Split::load(folder.path(), &mut |_| {}).unwrap(), split);
+    assert_eq!(Split::load(&path, &mut |_| {}).unwrap(), split);
     assert_eq!(
-        fs::read_to_string(folder.path().join("val.txt")).unwrap(),
+        fs::read_to_string(path.join("val.txt")).unwrap(),
         "空山不见人，但闻人语响。返景入深林，复照青苔上。\n"
     );
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+    assert_eq!(fs::read_dir(path).unwrap().count(), 4);
 }
 
 #[test]
@@ -50,15 +51,16 @@ fn empty_folder_says_how_to_build() {
 #[test]
 fn interrupt_between_two_files_is_noticed() {
     // The first build, stopped before the checksums.
-    let (_parent, folder, ..) = written();
-    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    let (parent, folder, ..) = written();
+    fs::remove_file(parent.path().join("data/SHA256SUMS")).unwrap();
     assert!(!folder.exists());
     assert!(matches!(folder.open(), Err(CorpusError::NotBuilt { .. })));
 
     // A later build with other poems, stopped after the first file.
-    let (_parent, folder, corpus, _) = written();
+    let (parent, folder, corpus, _) = written();
     let other = Split::of(&corpus.poems[..2]).unwrap();
-    fs::write(folder.path().join("train.txt"), other.train.join("\n")).unwrap();
+    let train = parent.path().join("data/train.txt");
+    fs::write(train, other.train.join("\n")).unwrap();
     let error = folder.open().unwrap_err();
     assert!(
         matches!(&error, CorpusError::Changed { path } if path.ends_with("train.txt")),
@@ -72,8 +74,8 @@ fn interrupt_between_two_files_is_noticed() {
 
 #[test]
 fn missing_or_damaged_file_is_named() {
-    let (_parent, folder, ..) = written();
-    let validation = folder.path().join("val.txt");
+    let (parent, folder, ..) = written();
+    let validation = parent.path().join("data/val.txt");
     fs::write(&validation, b"\xff").unwrap();
     assert!(matches!(folder.open(), Err(CorpusError::Changed { path }) if path == validation));
     fs::remove_file(&validation).unwrap();

@@ -3,10 +3,12 @@
 use std::{
     fs::{self, File},
     path::Path,
+    process::Command,
+    thread,
 };
 
 use flate2::{Compression, write::GzEncoder};
-use tang_corpus::{Corpus, CorpusError, Source, Split, Step};
+use tang_corpus::{Corpus, CorpusError, Split, Step};
 use tempfile::{TempDir, tempdir};
 
 const ZERO: &str = r#"[
@@ -87,10 +89,6 @@ fn archives_are_read_in_numeric_order_and_report_bytes() {
         // Told by what is in it, not by its name.
         let path = folder.path().join("fetched");
         archive(&path, top);
-        assert_eq!(
-            Source::detect(&path).unwrap(),
-            Source::Archive(path.clone())
-        );
         let mut last = None;
         let corpus = Corpus::read(&path, &mut |progress| {
             if progress.step == Step::Read {
@@ -102,6 +100,24 @@ fn archives_are_read_in_numeric_order_and_report_bytes() {
         let last = last.unwrap();
         assert_eq!(last.total, Some(fs::metadata(&path).unwrap().len()));
         assert!(last.done > 0 && last.done <= last.total.unwrap());
+    }
+}
+
+/// What lies in a pipe can be read once only.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_from_its_first_byte() {
+    let folder = tempdir().unwrap();
+    let package = folder.path().join("package.tgz");
+    archive(&package, "package/dist/quantangshi");
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    for bytes in [POEMS.join("\n").into_bytes(), fs::read(&package).unwrap()] {
+        let end = pipe.clone();
+        let writer = thread::spawn(move || fs::write(end, bytes));
+        assert_eq!(read(&pipe).unwrap().poems, POEMS);
+        writer.join().unwrap().unwrap();
     }
 }
 

@@ -11,6 +11,7 @@ use tempfile::Builder;
 /// leaves either the old file or the new one. The folder must exist.
 ///
 /// # Errors
+///
 /// Whatever the file system answers; `path` is then as it was.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = match path.parent() {

@@ -3,7 +3,7 @@
 use tang_prosody::{Layout, Slot};
 use tang_tokenizer::TokenId;
 
-use crate::{Constraint, Mask};
+use crate::constraint::{Constraint, Mask};
 
 /// 藏头: line `i` begins with `heads[i]`.
 pub(crate) struct AcrosticConstraint {

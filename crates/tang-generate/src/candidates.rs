@@ -4,45 +4,50 @@ use tang_tokenizer::TokenId;
 
 /// One token that may come next.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// The token.
-    pub token: TokenId,
+    pub(crate) token: TokenId,
     /// Its score, changed by each processor.
-    pub logit: f32,
+    pub(crate) logit: f32,
 }
 
 /// The tokens that may come next; processors change scores and remove tokens, never the last one.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Candidates(Vec<Candidate>);
+pub(crate) struct Candidates(Vec<Candidate>);
 
 impl Candidates {
-    /// Candidates in the order given.
-    pub fn new(candidates: Vec<Candidate>) -> Self {
-        Self(candidates)
+    /// These tokens with their logits, in the order given; `logits` has one a token of the
+    /// vocabulary.
+    pub(crate) fn of_tokens(tokens: impl IntoIterator<Item = TokenId>, logits: &[f32]) -> Self {
+        let candidate = |token: TokenId| Candidate {
+            token,
+            logit: logits[token as usize],
+        };
+        Self(tokens.into_iter().map(candidate).collect())
     }
 
     /// All of them.
-    pub fn as_slice(&self) -> &[Candidate] {
+    pub(crate) fn as_slice(&self) -> &[Candidate] {
         &self.0
     }
 
     /// All of them, to change their scores.
-    pub fn as_mut_slice(&mut self) -> &mut [Candidate] {
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [Candidate] {
         &mut self.0
     }
 
     /// How many are left.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether none is left.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Keeps the `count` best, best first. Of equal scores the lower token is the better.
-    pub fn keep_best(&mut self, count: usize) {
+    pub(crate) fn keep_best(&mut self, count: usize) {
         if count < self.0.len() {
             self.0.select_nth_unstable_by(count, best_first);
             self.0.truncate(count);
@@ -51,7 +56,7 @@ impl Candidates {
     }
 
     /// The best one, if any is left.
-    pub fn best(&self) -> Option<Candidate> {
+    pub(crate) fn best(&self) -> Option<Candidate> {
         self.0.iter().copied().min_by(best_first)
     }
 }
@@ -66,15 +71,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn candidates(logits: &[f32]) -> Candidates {
-        Candidates::new(
-            (0..)
-                .zip(logits)
-                .map(|(token, logit)| Candidate {
-                    token,
-                    logit: *logit,
-                })
-                .collect(),
-        )
+        Candidates::of_tokens(0..logits.len() as TokenId, logits)
     }
 
     pub(crate) fn tokens(candidates: &Candidates) -> Vec<TokenId> {

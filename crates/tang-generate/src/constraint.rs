@@ -5,27 +5,27 @@ use tang_tokenizer::TokenId;
 /// A rule that a poem keeps whatever the model thinks of it.
 ///
 /// Rules compose: each one removes tokens from a common mask.
-pub trait Constraint: Send + Sync {
+pub(crate) trait Constraint: Send + Sync {
     /// Removes the tokens that must not follow `poem`, the tokens since the poem began.
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask);
 }
 
 /// The tokens of a vocabulary that may come next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mask {
+pub(crate) struct Mask {
     allowed: Vec<bool>,
 }
 
 impl Mask {
     /// Every token of a vocabulary of this size.
-    pub fn all(vocab_size: usize) -> Self {
+    pub(crate) fn all(vocab_size: usize) -> Self {
         Self {
             allowed: vec![true; vocab_size],
         }
     }
 
     /// Removes every token but this one; if it had been removed, nothing is left.
-    pub fn keep_only(&mut self, token: TokenId) {
+    pub(crate) fn keep_only(&mut self, token: TokenId) {
         let kept = self.allowed[token as usize];
         self.allowed.fill(false);
         self.allowed[token as usize] = kept;
@@ -36,7 +36,7 @@ impl Mask {
     /// # Panics
     ///
     /// If there is not one flag a token.
-    pub fn keep_set(&mut self, set: &[bool]) {
+    pub(crate) fn keep_set(&mut self, set: &[bool]) {
         assert_eq!(set.len(), self.allowed.len(), "one flag a token");
         for (allowed, keep) in self.allowed.iter_mut().zip(set) {
             *allowed &= keep;
@@ -44,7 +44,7 @@ impl Mask {
     }
 
     /// The tokens that are left, in order.
-    pub fn tokens(&self) -> impl Iterator<Item = TokenId> {
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = TokenId> {
         (0..)
             .zip(&self.allowed)
             .filter_map(|(token, allowed)| allowed.then_some(token))

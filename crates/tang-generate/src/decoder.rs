@@ -1,10 +1,10 @@
 //! What stands between a model and the loop that generates.
 
+use burn::tensor::{Int, Tensor, TensorData};
 use tang_model::{ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
 use crate::Logits;
-use burn::tensor::{Int, Tensor, TensorData};
 
 /// A batch of sequences that grow by one token a step.
 ///

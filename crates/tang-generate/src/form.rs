@@ -3,7 +3,7 @@
 use tang_prosody::{COMMA as COMMA_MARK, Layout, Slot};
 use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId, Vocabulary};
 
-use crate::{Constraint, Mask};
+use crate::constraint::{Constraint, Mask};
 
 /// Han characters where the layout has them, its marks between them, and the newline at its end.
 pub(crate) struct FormConstraint {

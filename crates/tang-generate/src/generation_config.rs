@@ -2,6 +2,9 @@
 
 use crate::GenerateError;
 
+/// Below it, dividing a logit could leave the range of a float.
+const MIN_TEMPERATURE: f32 = 1e-3;
+
 /// Settings of one generation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerationConfig {
@@ -51,7 +54,8 @@ impl GenerationConfig {
             }),
         };
         let t = self.temperature;
-        check("temperature", t, t.is_finite() && t >= 0.0, "0 or more")?;
+        let possible = t == 0.0 || (t.is_finite() && t >= MIN_TEMPERATURE);
+        check("temperature", t, possible, "0, or 0.001 or more")?;
         let p = self.top_p;
         check("top-p", p, p > 0.0 && p <= 1.0, "above 0, at most 1")?;
         let r = self.repetition_penalty;
@@ -78,6 +82,13 @@ mod tests {
             (
                 GenerationConfig {
                     temperature: -0.1,
+                    ..good.clone()
+                },
+                "temperature",
+            ),
+            (
+                GenerationConfig {
+                    temperature: 1e-30,
                     ..good.clone()
                 },
                 "temperature",

@@ -32,17 +32,13 @@ mod top_p;
 
 pub use batch::generate_batch;
 pub use cached_decoder::CachedDecoder;
-pub use candidates::{Candidate, Candidates};
-pub use constraint::{Constraint, Mask};
 pub use decoder::Decoder;
 pub use error::GenerateError;
 pub use full_decoder::FullDecoder;
 pub use generation_config::GenerationConfig;
 pub use generator::Generator;
 pub use logits::Logits;
-pub use logits_processor::LogitsProcessor;
 pub use next_tokens::{NextToken, next_tokens};
 pub use position_logits::position_logits;
-pub use sampler::{Choice, Sampler};
 pub use sequence::{FinishReason, Sequence, Step};
 pub use task::Task;

@@ -2,10 +2,10 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::Candidates;
+use crate::candidates::Candidates;
 
 /// Changes or removes candidates.
-pub trait LogitsProcessor: Send + Sync {
+pub(crate) trait LogitsProcessor: Send + Sync {
     /// `history` is the prompt and all that was generated.
     fn process(&self, history: &[TokenId], candidates: &mut Candidates);
 }

@@ -3,7 +3,7 @@
 use tang_model::ModelError;
 use tang_tokenizer::TokenId;
 
-use crate::{Candidate, Candidates, Decoder, Logits, logits::log_sum_exp};
+use crate::{Decoder, Logits, candidates::Candidates, logits::log_sum_exp};
 
 /// A token and its probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,15 +27,7 @@ pub fn next_tokens(
     let logits: Logits = decoder.prefill(&[prompt])?;
     let row = logits.row(0);
     let normaliser = log_sum_exp(row);
-    let mut candidates = Candidates::new(
-        (0..)
-            .zip(row)
-            .map(|(token, logit)| Candidate {
-                token,
-                logit: *logit,
-            })
-            .collect(),
-    );
+    let mut candidates = Candidates::of_tokens(0..row.len() as TokenId, row);
     candidates.keep_best(top);
     Ok(candidates
         .as_slice()

@@ -2,7 +2,7 @@
 
 use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId};
 
-use crate::{Candidates, LogitsProcessor};
+use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
 
 /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is
 /// divided by the penalty, a negative one multiplied. Marks and the newline are left alone, since

@@ -3,18 +3,18 @@
 use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 use tang_tokenizer::TokenId;
 
-use crate::{Candidate, Candidates};
+use crate::candidates::{Candidate, Candidates};
 
 /// Words of noise that are made at once.
 const BLOCK: usize = 64;
 
 /// The token that was chosen, and how narrowly.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// The token.
-    pub token: TokenId,
+    pub(crate) token: TokenId,
     /// By how much it beat the second, noise included; infinite if there was no second.
-    pub margin: f32,
+    pub(crate) margin: f32,
 }
 
 /// Chooses one candidate.
@@ -25,24 +25,24 @@ pub struct Choice {
 /// the candidates nor on what other rows draw, and a difference of 1e-6 in a logit changes it only
 /// where two sums are that close.
 #[derive(Debug, Clone, Copy)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     /// None: no noise, the best candidate.
     seed: Option<u64>,
 }
 
 impl Sampler {
     /// Always takes the best candidate.
-    pub fn greedy() -> Self {
+    pub(crate) fn greedy() -> Self {
         Self { seed: None }
     }
 
     /// Draws from the softmax of the logits, with noise of this seed.
-    pub fn gumbel(seed: u64) -> Self {
+    pub(crate) fn gumbel(seed: u64) -> Self {
         Self { seed: Some(seed) }
     }
 
     /// Chooses the token of step `step`, or `None` if there is no candidate.
-    pub fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
+    pub(crate) fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
         if let Some(seed) = self.seed {
             let mut noise = ChaCha8Rng::seed_from_u64(seed);
             noise.set_stream(step as u64);
@@ -128,12 +128,12 @@ mod tests {
         let logits = vec![0.0; 500];
         let all = candidates(&logits);
         let first = draw(1, 0, all.clone());
-        let reversed = Candidates::new(all.as_slice().iter().rev().copied().collect());
+        let reversed = Candidates::of_tokens((0..500).rev(), &logits);
         assert_eq!(first, draw(1, 0, reversed));
         // Without tokens that were not chosen, the choice is the same.
-        let fewer = all.as_slice().iter().copied();
-        let fewer = fewer.filter(|c| c.token % 3 == first % 3);
-        assert_eq!(first, draw(1, 0, Candidates::new(fewer.collect())));
+        let fewer = (0..500).filter(|token| token % 3 == first % 3);
+        let fewer = Candidates::of_tokens(fewer, &logits);
+        assert_eq!(first, draw(1, 0, fewer));
 
         let varied: std::collections::BTreeSet<_> = (0..20)
             .flat_map(|n| [draw(n, 0, all.clone()), draw(1, n as usize, all.clone())])

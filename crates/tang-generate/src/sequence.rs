@@ -3,9 +3,15 @@
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    Candidate, Candidates, Choice, Decoder, GenerateError, GenerationConfig, Logits,
-    LogitsProcessor, Sampler, Task, logits::log_sum_exp, repetition_penalty::RepetitionPenalty,
-    temperature::Temperature, top_k::TopK, top_p::TopP,
+    Decoder, GenerateError, GenerationConfig, Logits, Task,
+    candidates::Candidates,
+    logits::log_sum_exp,
+    logits_processor::LogitsProcessor,
+    repetition_penalty::RepetitionPenalty,
+    sampler::{Choice, Sampler},
+    temperature::Temperature,
+    top_k::TopK,
+    top_p::TopP,
 };
 
 /// Why a generation ended.
@@ -40,7 +46,7 @@ pub struct Step {
     /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
     pub log_prob: f64,
     /// By how much it beat the second candidate in the draw, in units of logit / temperature;
-    /// infinite if it was forced.
+    /// infinite if no second was left.
     pub margin: f32,
 }
 
@@ -178,14 +184,9 @@ impl Sequence {
     }
 
     fn candidates(&self, logits: &[f32]) -> Candidates {
-        let candidate = |token: TokenId| Candidate {
-            token,
-            logit: logits[token as usize],
-        };
-        let list = match self.task.mask(&self.tokens, logits.len()) {
-            Some(mask) => mask.tokens().map(candidate).collect(),
-            None => (0..logits.len() as TokenId).map(candidate).collect(),
-        };
-        Candidates::new(list)
+        match self.task.mask(&self.tokens, logits.len()) {
+            Some(mask) => Candidates::of_tokens(mask.tokens(), logits),
+            None => Candidates::of_tokens(0..logits.len() as TokenId, logits),
+        }
     }
 }

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use tang_prosody::{Layout, is_han};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
-use crate::{Constraint, GenerateError, Mask, acrostic::AcrosticConstraint, form::FormConstraint};
+use crate::{
+    GenerateError,
+    acrostic::AcrosticConstraint,
+    constraint::{Constraint, Mask},
+    form::FormConstraint,
+};
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on what
 /// follows it.

@@ -2,7 +2,7 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{Candidates, LogitsProcessor};
+use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
 
 /// Divides every logit: below 1 the distribution is sharper, above 1 flatter.
 #[derive(Debug, Clone, Copy)]

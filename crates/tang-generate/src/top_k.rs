@@ -2,7 +2,7 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{Candidates, LogitsProcessor};
+use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
 
 /// Keeps the k best tokens (Fan et al., *Hierarchical Neural Story Generation*, 2018).
 #[derive(Debug, Clone, Copy)]

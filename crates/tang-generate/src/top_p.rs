@@ -2,7 +2,7 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{Candidates, LogitsProcessor};
+use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
 
 /// Keeps the smallest set of best tokens whose probability reaches p (Holtzman et al., *The Curious
 /// Case of Neural Text Degeneration*, 2020): the token that crosses p is kept, so one always is.

@@ -24,6 +24,12 @@ pub struct BenchCache {
     pub machine: Machine,
     /// The comparison that had to pass before any time was taken.
     pub exactness: Exactness,
+    /// Layers of the model.
+    pub layers: usize,
+    /// Key/value heads of the model.
+    pub kv_heads: usize,
+    /// Width of a head.
+    pub head_dim: usize,
     /// Bytes of keys and values a token.
     pub cache_bytes_per_token: usize,
     /// One entry a length.
@@ -36,16 +42,16 @@ pub struct LengthTiming {
     /// Characters generated, from a prompt of one newline.
     pub characters: usize,
     /// With the cache.
-    pub cached: PathTiming,
+    pub cached: RunsTiming,
     /// Without.
-    pub uncached: PathTiming,
+    pub uncached: RunsTiming,
     /// Median without the cache over median with it.
     pub speed_up: f64,
 }
 
 /// Times of one way to generate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PathTiming {
+pub struct RunsTiming {
     /// The whole generation.
     pub total: Spread,
     /// Until the first token: the prefill.
@@ -72,29 +78,31 @@ pub fn bench_cache(
             time_length(lab, characters)
         })
         .collect::<Result<_, _>>()?;
+    let config = lab.model.config();
     Ok(BenchCache {
         model: lab.name.clone(),
         machine: Machine::this(),
         exactness,
-        cache_bytes_per_token: lab.model.config().cache_bytes_per_token(),
+        layers: config.layers,
+        kv_heads: config.kv_heads,
+        head_dim: config.head_dim(),
+        cache_bytes_per_token: config.cache_bytes_per_token(),
         timings,
     })
 }
 
 fn time_length(lab: &LabModel, characters: usize) -> Result<LengthTiming, LabError> {
-    let mut cached = Path::default();
-    let mut uncached = Path::default();
+    let mut cached = Runs::default();
+    let mut uncached = Runs::default();
     for run in 0..=RUNS {
         // Interleaved, so that a slower minute of the machine meets both.
         let with = cached.run(lab, CachedDecoder::new(&lab.model), characters)?;
         let without = uncached.run(lab, FullDecoder::new(&lab.model), characters)?;
         if let Some(step) = (0..with.len()).find(|i| with[*i] != without[*i]) {
-            return Err(LabError::Tokens {
-                what: format!("timing {characters} characters, run {run}"),
+            return Err(LabError::TimedTexts {
+                characters,
+                run,
                 step,
-                cached: with[step],
-                full: without[step],
-                margin: f32::NAN,
             });
         }
     }
@@ -109,13 +117,13 @@ fn time_length(lab: &LabModel, characters: usize) -> Result<LengthTiming, LabErr
 
 /// The runs of one way to generate.
 #[derive(Default)]
-struct Path {
+struct Runs {
     totals: Vec<f64>,
     firsts: Vec<f64>,
     forwarded: usize,
 }
 
-impl Path {
+impl Runs {
     fn run(
         &mut self,
         lab: &LabModel,
@@ -140,8 +148,8 @@ impl Path {
     }
 
     /// The spread of all runs but the first, which warmed up.
-    fn timing(self) -> PathTiming {
-        PathTiming {
+    fn timing(self) -> RunsTiming {
+        RunsTiming {
             total: Spread::of(self.totals[1..].to_vec()),
             time_to_first_token: Spread::of(self.firsts[1..].to_vec()),
             forwarded_tokens: self.forwarded,
@@ -178,8 +186,8 @@ impl fmt::Display for BenchCache {
         }
         write!(
             f,
-            "\nThe cache takes {} bytes a token (2 x layers x width x 4).",
-            self.cache_bytes_per_token
+            "\nThe cache takes {} bytes a token (2 x {} layers x {} key/value heads x {} wide x 4).",
+            self.cache_bytes_per_token, self.layers, self.kv_heads, self.head_dim
         )
     }
 }

@@ -20,7 +20,7 @@ pub enum LabError {
     },
     /// Generation with and without the cache gave different tokens.
     #[error(
-        "{what}: token {step} differs ({cached} with the cache, {full} without), and it won by {margin:.2e}, which no rounding explains: the cache is wrong"
+        "{what}: token {step} differs ({cached} with the cache, {full} without), and it won the draw by {margin:.2e}, more than the measured difference of logits explains: the cache is wrong"
     )]
     Tokens {
         /// The case.
@@ -33,6 +33,28 @@ pub enum LabError {
         full: u32,
         /// By how much the token won.
         margin: f32,
+    },
+    /// A timed generation gave another text than its counterpart.
+    #[error(
+        "timing {characters} characters, run {run}: the texts with the cache and without differ from token {step} on; no time is given"
+    )]
+    TimedTexts {
+        /// Characters generated.
+        characters: usize,
+        /// The run, 0 being the warm-up.
+        run: usize,
+        /// Step of the first difference, from 0.
+        step: usize,
+    },
+    /// The model allows none of the test cases.
+    #[error(
+        "a model with {vocab_size} characters and {context} positions can write none of the test poems: train it on a larger corpus"
+    )]
+    NoCase {
+        /// Characters that it knows.
+        vocab_size: usize,
+        /// Positions that it has.
+        context: usize,
     },
     /// A plot could not be drawn.
     #[error("cannot draw the plot: {reason}")]

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, Sequence};
+use tang_generate::{CachedDecoder, Decoder, FullDecoder, GenerationConfig, Sequence};
+use tang_tokenizer::TokenId;
 
 use crate::{
     LabError, LabModel,
@@ -82,19 +83,11 @@ fn compare(
         let step = with.advance(a.row(0))?;
         let other = without.advance(b.row(0))?;
         if step.token != other.token {
-            // Each of two logits may be off by the gap; the draw divides both by the temperature.
-            let turned_by_rounding = 2.0 * gap / divisor(case);
-            if step.margin < turned_by_rounding {
-                result.ties += 1;
-                return Ok(());
-            }
-            return Err(LabError::Tokens {
-                what: case.name.clone(),
-                step: with.generated().len() - 1,
-                cached: step.token,
-                full: other.token,
-                margin: step.margin,
-            });
+            let tokens = [step.token, other.token];
+            let place = with.generated().len() - 1;
+            different_token(&case.name, &case.config, gap, step.margin, tokens, place)?;
+            result.ties += 1;
+            return Ok(());
         }
         result.tokens += 1;
         result.smallest_margin = result.smallest_margin.min(step.margin);
@@ -102,36 +95,56 @@ fn compare(
     Ok(())
 }
 
-/// What the draw divides logits by.
-fn divisor(case: &TestCase) -> f32 {
-    if case.config.temperature == 0.0 {
-        1.0
-    } else {
-        case.config.temperature
+/// Fails if a draw that was won by `margin` cannot have been turned by logits that are `gap` apart.
+fn different_token(
+    what: &str,
+    config: &GenerationConfig,
+    gap: f32,
+    margin: f32,
+    [cached, full]: [TokenId; 2],
+    step: usize,
+) -> Result<(), LabError> {
+    let temperature = match config.temperature {
+        0.0 => 1.0,
+        temperature => temperature,
+    };
+    // Each of two logits may be off by the gap, which the penalty may stretch; the draw divides
+    // both by the temperature.
+    if margin < 2.0 * gap * config.repetition_penalty / temperature {
+        return Ok(());
     }
+    Err(LabError::Tokens {
+        what: what.to_owned(),
+        step,
+        cached,
+        full,
+        margin,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use tang_generate::{GenerationConfig, Logits, Task};
+    use tang_generate::{Logits, Task};
     use tang_model::ModelError;
-    use tang_tokenizer::TokenId;
 
     use super::*;
 
-    /// Prefers the token after the last one; `fault` is added to one logit of one step.
+    /// Prefers the token after the last one, and the one after that second, `lead` behind; `fault`
+    /// is added to the second one's logit at one step.
     struct Fake {
         steps: usize,
+        lead: f32,
         fault: Option<(usize, f32)>,
     }
 
     impl Fake {
         fn logits(&mut self, last: TokenId) -> Logits {
             let mut values: Vec<f32> = (0..20).map(|i| -(i as f32)).collect();
-            values.rotate_right(last as usize + 1);
+            values[1] = -self.lead;
             if let Some((_, fault)) = self.fault.filter(|(step, _)| *step == self.steps) {
-                values[3] += fault;
+                values[1] += fault;
             }
+            values.rotate_right(last as usize + 1);
             self.steps += 1;
             Logits::new(values, 20)
         }
@@ -153,7 +166,7 @@ mod tests {
         }
     }
 
-    fn outcome(fault: Option<(usize, f32)>) -> Result<Exactness, LabError> {
+    fn outcome(lead: f32, fault: Option<(usize, f32)>) -> Result<Exactness, LabError> {
         let case = TestCase {
             name: "fake".to_owned(),
             task: Task::open(),
@@ -170,28 +183,45 @@ mod tests {
             largest_logit_difference: 0.0,
             smallest_margin: f32::INFINITY,
         };
-        let mut good = Fake {
+        let new = |fault| Fake {
             steps: 0,
-            fault: None,
+            lead,
+            fault,
         };
-        let mut other = Fake { steps: 0, fault };
-        compare(&mut other, &mut good, 64, &case, &mut result).map(|()| result)
+        compare(&mut new(fault), &mut new(None), 64, &case, &mut result).map(|()| result)
     }
 
     #[test]
     fn equal_decoders_are_exact() {
-        let result = outcome(None).unwrap();
+        let result = outcome(1.0, None).unwrap();
         assert_eq!((result.tokens, result.ties), (10, 0));
         assert_eq!(result.smallest_margin, 1.0);
     }
 
     #[test]
     fn rounding_is_measured_and_a_wrong_logit_is_found() {
-        let result = outcome(Some((5, 5e-5))).unwrap();
+        let result = outcome(1.0, Some((5, 5e-5))).unwrap();
         assert!((result.largest_logit_difference - 5e-5).abs() < 1e-6);
         for fault in [1e-3, -1e-3, f32::NAN] {
-            let error = outcome(Some((5, fault))).unwrap_err();
+            let error = outcome(1.0, Some((5, fault))).unwrap_err();
             assert!(matches!(error, LabError::Logits { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn a_choice_that_rounding_turns_is_a_tie() {
+        let result = outcome(1e-5, Some((5, 5e-5))).unwrap();
+        assert_eq!((result.tokens, result.ties), (5, 1));
+    }
+
+    #[test]
+    fn a_choice_that_rounding_cannot_turn_is_an_error() {
+        let config = GenerationConfig {
+            temperature: 1.0,
+            ..GenerationConfig::default()
+        };
+        let error = different_token("fake", &config, 1e-5, 0.5, [3, 4], 7).unwrap_err();
+        assert!(matches!(error, LabError::Tokens { step: 7, .. }), "{error}");
+        assert!(different_token("fake", &config, 1e-5, 1.9e-5, [3, 4], 7).is_ok());
     }
 }

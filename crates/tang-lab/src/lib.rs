@@ -16,7 +16,7 @@ mod samples;
 mod spread;
 mod test_cases;
 
-pub use bench_cache::{BenchCache, LengthTiming, bench_cache};
+pub use bench_cache::{BenchCache, LengthTiming, RunsTiming, bench_cache};
 pub use cache_paths::{CachePaths, cache_paths};
 pub use error::LabError;
 pub use exactness::{Exactness, exactness};

@@ -21,7 +21,7 @@ pub fn report(
     Ok(format!(
         "# {name}
 
-{layers} layers, {width} wide, {heads} heads, context {context}, vocabulary {vocabulary}.
+{family}: {layers} layers, {width} wide, {heads} query heads, {kv_heads} key/value heads, context {context}, vocabulary {vocabulary}.
 
 ## The cache changes no result
 
@@ -37,6 +37,8 @@ Seeds are counted from 0 in each list. In brackets: how surprising the model alo
         layers = config.layers,
         width = config.width,
         heads = config.heads,
+        kv_heads = config.kv_heads,
+        family = config.family.name(),
         context = config.context,
         vocabulary = config.vocab_size,
     ))

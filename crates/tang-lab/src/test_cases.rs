@@ -98,7 +98,10 @@ fn tasks(lab: &LabModel) -> Vec<(String, Task)> {
 pub(crate) fn test_cases(lab: &LabModel, count: usize) -> Result<Vec<TestCase>, LabError> {
     let tasks = tasks(lab);
     if tasks.is_empty() {
-        return Err(GenerateError::Empty.into());
+        return Err(LabError::NoCase {
+            vocab_size: lab.vocabulary.len(),
+            context: lab.context(),
+        });
     }
     let samplers = samplers();
     Ok((0..count)

@@ -5,6 +5,11 @@ use serde_json::Value;
 
 use crate::{Family, ModelError};
 
+// Limits that keep a damaged file from asking for all memory.
+const MAX_LAYERS: usize = 1024;
+const MAX_CONTEXT: usize = 1 << 20;
+const MAX_PARAMETERS: f64 = 4e9;
+
 /// The geometry of a network.
 ///
 /// It is written and read as the `config.json` of Hugging Face transformers; fields that do not
@@ -89,8 +94,16 @@ impl ModelConfig {
             ("the number of key/value heads", self.kv_heads),
             ("the feed-forward width", self.feed_forward_width),
         ];
+        let parameters = self.approximate_parameters();
         let reason = if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
             format!("{name} is 0")
+        } else if self.layers > MAX_LAYERS || self.context > MAX_CONTEXT {
+            format!(
+                "{} layers and {} positions: at most {MAX_LAYERS} and {MAX_CONTEXT} are supported",
+                self.layers, self.context
+            )
+        } else if parameters > MAX_PARAMETERS {
+            format!("about {parameters:.0e} parameters: at most {MAX_PARAMETERS:.0e} are supported")
         } else if !self.width.is_multiple_of(self.heads) {
             format!(
                 "width {} is not divisible by {} heads",
@@ -107,6 +120,19 @@ impl ModelConfig {
             return self.validate_family();
         };
         Err(ModelError::Config { reason })
+    }
+
+    /// In floating point, since the sizes may be anything.
+    fn approximate_parameters(&self) -> f64 {
+        let [vocabulary, context, width, layers, inner] = [
+            self.vocab_size,
+            self.context,
+            self.width,
+            self.layers,
+            self.feed_forward_width,
+        ]
+        .map(|size| size as f64);
+        (vocabulary + context) * width + layers * width * (4.0 * width + 3.0 * inner)
     }
 
     fn validate_family(&self) -> Result<(), ModelError> {
@@ -213,6 +239,20 @@ mod tests {
                     ..llama
                 },
                 "width 3",
+            ),
+            (
+                ModelConfig {
+                    context: usize::MAX,
+                    ..llama
+                },
+                "positions",
+            ),
+            (
+                ModelConfig {
+                    feed_forward_width: 1 << 50,
+                    ..gpt2
+                },
+                "parameters",
             ),
         ] {
             let error = config.validate().unwrap_err().to_string();

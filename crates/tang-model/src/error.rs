@@ -89,7 +89,7 @@ pub enum ModelError {
 
 impl ModelError {
     /// An [`Io`](Self::Io) error at `path`, for `map_err`.
-    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
         move |source| Self::Io {
             path: path.to_owned(),
             source,

@@ -6,8 +6,7 @@ use crate::{ModelConfig, ModelError, ParameterSpec, gpt2, llama};
 
 /// Which network the geometry belongs to.
 ///
-/// All that differs follows from it: [`Norm`](crate::norm::Norm), positions, the feed-forward
-/// network, biases, and how a Hugging Face checkpoint names and lays out its tensors.
+/// All that differs follows from it: norms, positions, the feed-forward network, biases, and how a Hugging Face checkpoint names and lays out its tensors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
     /// GPT-2 (Radford et al., *Language Models are Unsupervised Multitask Learners*, 2019):
@@ -22,6 +21,14 @@ pub enum Family {
 }
 
 impl Family {
+    /// The name that people know it by.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gpt2 => "GPT-2",
+            Self::Llama { .. } => "Llama",
+        }
+    }
+
     /// Reads a Hugging Face `config.json` of either family.
     pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
         let config = match json["model_type"].as_str() {

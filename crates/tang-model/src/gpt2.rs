@@ -94,7 +94,7 @@ pub(crate) fn canonical_name(name: &str) -> Option<String> {
     }
 }
 
-/// Matrices are stored as [in, out], as Burn has them, so every tensor is taken as it is.
+/// Matrices are stored as `[in, out]`, as Burn has them, so every tensor is taken as it is.
 pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
     let (width, inner) = (config.width, config.feed_forward_width);
     let (normal, residual) = (Initial::NORMAL, Initial::residual(config));

@@ -30,16 +30,20 @@ pub(crate) fn from_hf(
             Stored::AsIs { name } => take(&mut stored, &name, &shape)?.values,
             Stored::Transposed { parts } => {
                 let (rows, columns) = (shape[0], shape[1]);
+                // All shapes are checked before anything of their size is allocated.
+                let parts = parts
+                    .into_iter()
+                    .map(|(name, width)| take(&mut stored, &name, &[width, rows]))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let mut values = vec![0.0; rows * columns];
                 let mut first = 0;
-                for (name, width) in parts {
-                    let part = take(&mut stored, &name, &[width, rows])?;
+                for part in parts {
                     for (out, weights) in part.values.chunks(rows).enumerate() {
                         for (row, weight) in weights.iter().enumerate() {
                             values[row * columns + first + out] = *weight;
                         }
                     }
-                    first += width;
+                    first += part.shape[0];
                 }
                 values
             }

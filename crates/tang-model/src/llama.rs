@@ -125,7 +125,7 @@ pub(crate) fn canonical_name(name: &str) -> Option<String> {
     (!name.ends_with(".rotary_emb.inv_freq")).then(|| name.to_owned())
 }
 
-/// Matrices are stored as [out, in]; those that read the same input are joined side by side.
+/// Matrices are stored as `[out, in]`; those that read the same input are joined side by side.
 pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
     let (width, inner) = (config.width, config.feed_forward_width);
     let kv_width = config.kv_heads * config.head_dim();

@@ -88,6 +88,9 @@ impl ModelFolder {
 
     /// Writes a network into an existing folder, each file by rename, the weights last.
     ///
+    /// The same network gives the same tensors each time, but not the same bytes: the order of the
+    /// metadata is not fixed.
+    ///
     /// # Errors
     ///
     /// If a file cannot be written.

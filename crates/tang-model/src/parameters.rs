@@ -40,7 +40,7 @@ impl Initial {
 pub struct ParameterSpec {
     /// Its path in the network, for instance `blocks.0.attention.input.weight`.
     pub path: String,
-    /// Its shape; matrices are [in, out].
+    /// Its shape; matrices are `[in, out]`.
     pub shape: Vec<usize>,
     /// How training starts it.
     pub initial: Initial,
@@ -56,7 +56,7 @@ pub enum Stored {
         /// The tensor's name.
         name: String,
     },
-    /// As matrices [out, in] that stand side by side, transposed, in the parameter.
+    /// As matrices `[out, in]` that stand side by side, transposed, in the parameter.
     Transposed {
         /// Names, and columns of the parameter that each gives.
         parts: Vec<(String, usize)>,
@@ -79,7 +79,7 @@ impl ParameterSpec {
         }
     }
 
-    /// A matrix with `rows` inputs that a checkpoint keeps as one or more matrices [out, in].
+    /// A matrix with `rows` inputs that a checkpoint keeps as one or more matrices `[out, in]`.
     pub(crate) fn transposed(
         path: impl Into<String>,
         rows: usize,

@@ -71,6 +71,15 @@ impl Weights {
         Ok(Self { tensors })
     }
 
+    /// The numbers of one parameter.
+    ///
+    /// # Panics
+    ///
+    /// If there is none of that path.
+    pub fn values(&self, path: &str) -> &[f32] {
+        &self.tensors[path].values
+    }
+
     /// Adds a tensor, or replaces the one of that path.
     ///
     /// # Panics

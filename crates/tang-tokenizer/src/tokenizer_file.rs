@@ -22,6 +22,7 @@ impl Vocabulary {
     /// it is missing.
     ///
     /// # Errors
+    ///
     /// [`TokenizerError::Io`] with the path that could not be written.
     pub fn save(&self, folder: &Path) -> Result<(), TokenizerError> {
         let io_error = |action, path: &Path, source| TokenizerError::Io {
@@ -50,6 +51,7 @@ impl Vocabulary {
     /// Reads the vocabulary from the [`TOKENIZER_FILE`] in `folder`.
     ///
     /// # Errors
+    ///
     /// [`TokenizerError::Io`] if it cannot be read, [`TokenizerError::Json`] if it is no tokenizer
     /// file, [`TokenizerError::Damaged`] if its tokens are not single characters with the ids that
     /// [`Vocabulary`] gives them.

@@ -109,6 +109,7 @@ impl Vocabulary {
     /// The ids of a text, one a character. Nothing is added or normalised.
     ///
     /// # Errors
+    ///
     /// [`TokenizerError::UnknownCharacter`] for the first character that the vocabulary lacks:
     /// there is no unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
@@ -126,6 +127,7 @@ impl Vocabulary {
     /// The text of these ids.
     ///
     /// # Errors
+    ///
     /// [`TokenizerError::UnknownId`] for the first id out of range.
     pub fn decode(&self, ids: &[TokenId]) -> Result<String, TokenizerError> {
         ids.iter()

@@ -11,13 +11,13 @@ const JOINED_EVERY: usize = 4;
 
 /// Rows of equal length to learn from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// Tokens that go in, row after row.
-    pub inputs: Vec<TokenId>,
+    pub(crate) inputs: Vec<TokenId>,
     /// The token that follows each of them.
-    pub targets: Vec<TokenId>,
+    pub(crate) targets: Vec<TokenId>,
     /// Number of rows.
-    pub rows: usize,
+    pub(crate) rows: usize,
 }
 
 impl Batch {
@@ -26,7 +26,7 @@ impl Batch {
     /// # Panics
     ///
     /// If the rows have different lengths.
-    pub fn new(rows: &[Vec<TokenId>]) -> Self {
+    pub(crate) fn new(rows: &[Vec<TokenId>]) -> Self {
         let length = rows[0].len();
         assert!(
             rows.iter().all(|row| row.len() == length),
@@ -58,7 +58,7 @@ impl Batch {
     }
 
     /// Tokens in a row.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.inputs.len() / self.rows
     }
 }
@@ -67,7 +67,7 @@ impl Batch {
 ///
 /// Poems of one length share a batch, so nothing is padded.
 #[derive(Debug)]
-pub struct Batches {
+pub(crate) struct Batches {
     /// Poems as newline + poem + newline, grouped by length.
     groups: Vec<Vec<Vec<TokenId>>>,
     seed: u64,
@@ -84,8 +84,8 @@ impl Batches {
     ///
     /// # Errors
     ///
-    /// If a poem has an unknown character or does not fit the context, or the poems fill no batch.
-    pub fn new(
+    /// If a poem has an unknown character or does not fit the context, or there is none.
+    pub(crate) fn new(
         poems: &[String],
         vocabulary: &Vocabulary,
         context: usize,
@@ -105,18 +105,18 @@ impl Batches {
         batches.order = batches.shuffled(0);
         batches.per_epoch = batches.order.len();
         if batches.per_epoch == 0 {
-            return Err(TrainError::NoBatch { batch_tokens });
+            return Err(TrainError::NoPoem);
         }
         Ok(batches)
     }
 
     /// Batches in one pass over the poems.
-    pub fn per_epoch(&self) -> usize {
+    pub(crate) fn per_epoch(&self) -> usize {
         self.per_epoch
     }
 
     /// The batch of step `step`, counted from 1.
-    pub fn get(&mut self, step: usize) -> &Batch {
+    pub(crate) fn get(&mut self, step: usize) -> &Batch {
         let epoch = (step - 1) / self.per_epoch;
         if epoch != self.epoch {
             self.order = self.shuffled(epoch);
@@ -180,7 +180,7 @@ pub(crate) fn group_by_length(
         if row.len() > context + 1 {
             return Err(TrainError::PoemTooLong {
                 poem: index,
-                length: row.len(),
+                positions: row.len() - 1,
                 context,
             });
         }
@@ -277,14 +277,14 @@ mod tests {
         assert!(matches!(
             Batches::new(&poems, &vocabulary, 3, 64, 0),
             Err(TrainError::PoemTooLong {
-                length: 5,
+                positions: 4,
                 context: 3,
                 ..
             })
         ));
         assert!(matches!(
             Batches::new(&[], &vocabulary, 32, 64, 0),
-            Err(TrainError::NoBatch { .. })
+            Err(TrainError::NoPoem)
         ));
         let unknown = vec!["四".to_owned()];
         assert!(Batches::new(&unknown, &vocabulary, 32, 64, 0).is_err());

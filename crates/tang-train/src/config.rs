@@ -45,6 +45,11 @@ impl TrainConfig {
                 "a learning rate of {}, not between 0 and 1",
                 self.peak_learning_rate
             )
+        } else if !(self.weight_decay.is_finite() && self.max_gradient_norm.is_finite()) {
+            format!(
+                "weight decay {} and largest gradient norm {}: both must be finite",
+                self.weight_decay, self.max_gradient_norm
+            )
         } else {
             return Ok(());
         };
@@ -140,6 +145,10 @@ mod tests {
             },
             TrainConfig {
                 peak_learning_rate: f64::NAN,
+                ..good
+            },
+            TrainConfig {
+                max_gradient_norm: f32::INFINITY,
                 ..good
             },
         ] {

@@ -14,34 +14,43 @@ pub enum TrainError {
         /// What is wrong, with the numbers.
         reason: String,
     },
-    /// The loss is no number any more.
+    /// The loss, or a gradient, is no number any more.
     #[error(
-        "the loss of step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; lower the learning rate"
+        "step {step} has the loss {loss} and gradients of norm {gradient_norm}: training stops, and the checkpoints of earlier steps stay; try another --seed"
     )]
     Diverged {
         /// The step.
         step: usize,
         /// Its loss.
         loss: f64,
+        /// Norm of its gradients.
+        gradient_norm: f32,
+    },
+    /// The validation loss is no number any more.
+    #[error(
+        "the validation loss after step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; try another --seed"
+    )]
+    Useless {
+        /// The step.
+        step: usize,
+        /// The loss.
+        loss: f64,
     },
     /// A poem does not fit into the model.
     #[error(
-        "poem {poem} has {length} characters with its newlines, and the context holds {context}"
+        "poem {poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer --context"
     )]
     PoemTooLong {
         /// Index of the poem, from 0.
         poem: usize,
-        /// Its length.
-        length: usize,
-        /// The model's context.
+        /// Positions that it needs.
+        positions: usize,
+        /// Positions that the model has.
         context: usize,
     },
     /// There is nothing to train on.
-    #[error("no poem fills a batch of {batch_tokens} characters: use a larger corpus")]
-    NoBatch {
-        /// Characters a batch.
-        batch_tokens: usize,
-    },
+    #[error("there is no poem to train on: use a larger corpus")]
+    NoPoem,
     /// The folder holds a run already.
     #[error(
         "{path} holds a model or a training run already: go on with --resume, or name another folder with --out"
@@ -64,14 +73,14 @@ pub enum TrainError {
         /// The folder.
         path: PathBuf,
     },
-    /// The run was started with another vocabulary.
+    /// The run was started on other poems.
     #[error(
-        "the run was started on another corpus (vocabulary {wanted}, this one has {got}): resume on that corpus, or start a new run"
+        "the run was started on another corpus (SHA-256 {wanted}, this one has {got}): resume on that corpus, or start a new run"
     )]
-    OtherVocabulary {
-        /// Fingerprint that the run was started with.
+    OtherCorpus {
+        /// SHA-256 of the poems that the run was started on.
         wanted: String,
-        /// Fingerprint of the corpus given now.
+        /// SHA-256 of the poems given now.
         got: String,
     },
     /// A file is damaged or of another kind.

@@ -5,7 +5,12 @@ use serde::{Deserialize, Serialize};
 use tang_model::Transformer;
 use tang_tokenizer::{TokenId, Vocabulary};
 
-use crate::{Batch, TrainError, batches::group_by_length, head_loss::head_nats, mean::Mean};
+use crate::{
+    TrainError,
+    batches::{Batch, group_by_length},
+    head_loss::head_nats,
+    mean::Mean,
+};
 
 /// Poems that are evaluated at once.
 const ROWS: usize = 64;

@@ -7,7 +7,7 @@ use burn::{
 };
 use tang_model::Transformer;
 
-use crate::{Batch, TrainError, evaluation::input_tensor, head_loss::head_loss};
+use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::head_loss};
 
 /// Parts of a batch that are differentiated at the same time, each on a thread of its own.
 ///
@@ -149,6 +149,85 @@ impl ModuleVisitor for Scale<'_> {
         if let Some(gradient) = self.gradients.remove::<D>(param.id) {
             let scaled = gradient.mul_scalar(self.factor);
             self.gradients.register(param.id, scaled);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::module::ParamId;
+    use tang_model::{ModelConfig, Weights, device, parameter_id, parameters};
+    use tang_tokenizer::TokenId;
+
+    use super::*;
+
+    fn model() -> Transformer {
+        let config = ModelConfig {
+            width: 16,
+            feed_forward_width: 32,
+            layers: 2,
+            ..ModelConfig::tang_4l(13)
+        };
+        let device = device::cpu().autodiff();
+        Transformer::new(config, Weights::random(&config, 2), &device).unwrap()
+    }
+
+    fn batch(rows: u32) -> Batch {
+        let rows: Vec<Vec<TokenId>> = (0..rows)
+            .map(|row| (0..9).map(|i| (i * i + 5 * row) % 13).collect())
+            .collect();
+        Batch::new(&rows)
+    }
+
+    fn ids(model: &Transformer) -> Vec<(ParamId, usize)> {
+        parameters(model.config())
+            .into_iter()
+            .map(|spec| (parameter_id(&spec.path), spec.shape.len()))
+            .collect()
+    }
+
+    /// All gradients one after the other.
+    fn flat(model: &Transformer, gradients: &GradientsParams) -> Vec<f32> {
+        let get = |(id, rank)| -> Vec<f32> {
+            let data = match rank {
+                1 => gradients.get::<1>(id).unwrap().into_data(),
+                _ => gradients.get::<2>(id).unwrap().into_data(),
+            };
+            data.try_into_vec_as().unwrap()
+        };
+        ids(model).into_iter().flat_map(get).collect()
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole_batch() {
+        let model = model();
+        // Three rows and two: the parts have different shares.
+        let batch = batch(5);
+        let (loss, gradients) = batch_gradients(&model, &batch).unwrap();
+        let (whole_loss, whole) = part_gradients(&model, &batch, 1.0).unwrap();
+        assert!((loss - whole_loss).abs() < 1e-6, "{loss} {whole_loss}");
+        let (parts, whole) = (flat(&model, &gradients), flat(&model, &whole));
+        assert!(whole.iter().any(|g| g.abs() > 1e-2));
+        for (a, b) in parts.iter().zip(&whole) {
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn clipping_keeps_the_direction() {
+        let model = model();
+        let (_, mut gradients) = batch_gradients(&model, &batch(4)).unwrap();
+        let before = flat(&model, &gradients);
+        let norm = before.iter().map(|g| g * g).sum::<f32>().sqrt();
+        assert!((clip_global_norm(&model, &mut gradients, 10.0 * norm) - norm).abs() < 1e-4);
+        assert_eq!(
+            flat(&model, &gradients),
+            before,
+            "a small norm is left alone"
+        );
+        clip_global_norm(&model, &mut gradients, norm / 4.0);
+        for (a, b) in flat(&model, &gradients).iter().zip(&before) {
+            assert!((a - b / 4.0).abs() < 1e-6, "{a} {b}");
         }
     }
 }

@@ -102,7 +102,18 @@ fn score(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> (Tensor<2>,
         .into_data()
         .try_into_vec_as()
         .expect("probabilities are 32-bit floats");
-    let nats = hit.into_iter().map(|p| -f64::from(p).ln()).collect();
+    let nats = hit
+        .into_iter()
+        // A probability below the smallest float is a loss of 87, not an infinite one; NaN stays.
+        .map(|p| {
+            if p < f32::MIN_POSITIVE {
+                f32::MIN_POSITIVE
+            } else {
+                p
+            }
+        })
+        .map(|p| -f64::from(p).ln())
+        .collect();
     (probabilities, nats)
 }
 

@@ -15,11 +15,9 @@ mod schedule;
 mod trainer;
 mod training_state;
 
-pub use batches::{Batch, Batches};
 pub use config::{Preset, TrainConfig};
 pub use error::TrainError;
 pub use evaluation::{Evaluation, evaluate};
 pub use run_folder::RunFolder;
 pub use run_log::{LogLine, RunLog};
-pub use schedule::learning_rate;
 pub use trainer::{Observer, Outcome, StepReport, Trainer};

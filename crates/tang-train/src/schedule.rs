@@ -7,7 +7,7 @@ const FLOOR: f64 = 0.02;
 
 /// The learning rate of step `step`, counted from 1: linear warm-up to the peak, then half a
 /// cosine down to 2 % of it at the last step (Loshchilov & Hutter, *SGDR*, 2017, without restarts).
-pub fn learning_rate(config: &TrainConfig, step: usize) -> f64 {
+pub(crate) fn learning_rate(config: &TrainConfig, step: usize) -> f64 {
     let warmup = config.warmup_steps.min(config.steps) as f64;
     let step = step as f64;
     if step < warmup {

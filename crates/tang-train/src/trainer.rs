@@ -4,16 +4,18 @@ use std::{ops::ControlFlow, time::Instant};
 
 use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
 use tang_corpus::Split;
+use tang_files::sha256_hex;
 use tang_model::{ModelConfig, ModelFolder, Transformer, Weights};
 use tang_tokenizer::Vocabulary;
 
 use crate::{
-    Batches, Evaluation, LogLine, RunFolder, RunLog, TrainConfig, TrainError,
+    Evaluation, LogLine, RunFolder, RunLog, TrainConfig, TrainError,
+    batches::{Batches, group_by_length},
     evaluation::evaluate,
     gradients::{batch_gradients, clip_global_norm},
-    learning_rate,
     mean::Mean,
     optimizer::optimizer,
+    schedule::learning_rate,
     training_state::{Progress, TrainingState},
 };
 
@@ -31,8 +33,6 @@ pub struct StepReport {
     pub train_seconds: f64,
     /// Loss of this batch, nats a character.
     pub nats_per_char: f64,
-    /// Norm of all gradients together, before clipping.
-    pub gradient_norm: f32,
 }
 
 /// Somebody who watches a run and may stop it.
@@ -40,7 +40,8 @@ pub trait Observer {
     /// After each step; [`ControlFlow::Break`] saves and ends the run.
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()>;
 
-    /// After each evaluation, with the model as it is then, on a device without autodiff.
+    /// After each evaluation, once all is saved, with the model as it is then, on a device without
+    /// autodiff.
     fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, model: &Transformer);
 }
 
@@ -85,11 +86,13 @@ impl Trainer {
             vocab_size: vocabulary.len(),
             ..model
         };
+        config.validate()?;
+        model.validate()?;
         let state = TrainingState {
             progress: Progress {
                 train: config,
                 model,
-                vocabulary: vocabulary.fingerprint(),
+                corpus: corpus_sha256(&split),
                 step: 0,
                 train_seconds: 0.0,
                 tokens: 0,
@@ -111,13 +114,12 @@ impl Trainer {
     /// If the state is damaged or belongs to another corpus.
     pub fn resume(split: Split, folder: RunFolder, device: &Device) -> Result<Self, TrainError> {
         let state = TrainingState::read(&folder.state_path())?;
-        let vocabulary = vocabulary_of(&split);
-        if vocabulary.fingerprint() != state.progress.vocabulary {
-            return Err(TrainError::OtherVocabulary {
-                wanted: state.progress.vocabulary,
-                got: vocabulary.fingerprint(),
-            });
+        let got = corpus_sha256(&split);
+        if got != state.progress.corpus {
+            let wanted = state.progress.corpus;
+            return Err(TrainError::OtherCorpus { wanted, got });
         }
+        let vocabulary = vocabulary_of(&split);
         Self::new(state, vocabulary, split, folder, device)
     }
 
@@ -135,6 +137,8 @@ impl Trainer {
         } = state;
         let config = &progress.train;
         config.validate()?;
+        // A poem that does not fit is found now and not at the first evaluation.
+        group_by_length(&split.validation, &vocabulary, progress.model.context)?;
         let batches = Batches::new(
             &split.train,
             &vocabulary,
@@ -172,19 +176,9 @@ impl Trainer {
         self.batches.per_epoch()
     }
 
-    /// The model's geometry.
-    pub fn model_config(&self) -> &ModelConfig {
-        &self.progress.model
-    }
-
     /// The characters that the model knows.
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
-    }
-
-    /// Lowest validation loss so far.
-    pub fn best_nats_per_char(&self) -> Option<f64> {
-        self.progress.best_nats_per_char
     }
 
     /// Trains until the last step or until the observer stops it; either way the state is saved.
@@ -204,15 +198,15 @@ impl Trainer {
             let due = report
                 .step
                 .is_multiple_of(self.progress.train.evaluate_every);
-            let evaluation = if due || last {
+            let evaluated = if due || last {
                 let model = self.model.valid();
                 let evaluation = evaluate(&model, &self.validation, &self.vocabulary)?;
-                observer.on_evaluation(&report, &evaluation, &model);
                 self.keep_if_best(&model, &evaluation)?;
-                Some(evaluation)
+                Some((evaluation, model))
             } else {
                 None
             };
+            let evaluation = evaluated.as_ref().map(|(evaluation, _)| *evaluation);
             if evaluation.is_some() || stop || report.step.is_multiple_of(LOG_EVERY) {
                 self.log.append(&LogLine {
                     step: report.step,
@@ -226,6 +220,9 @@ impl Trainer {
             if evaluation.is_some() || stop {
                 self.save()?;
             }
+            if let Some((evaluation, model)) = evaluated {
+                observer.on_evaluation(&report, &evaluation, &model);
+            }
             if stop && !last {
                 return Ok(Outcome::Stopped);
             }
@@ -238,14 +235,15 @@ impl Trainer {
         let step = self.progress.step + 1;
         let batch = self.batches.get(step);
         let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch)?;
-        if !nats_per_char.is_finite() {
+        let config = &self.progress.train;
+        let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
+        if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
             return Err(TrainError::Diverged {
                 step,
                 loss: nats_per_char,
+                gradient_norm,
             });
         }
-        let config = &self.progress.train;
-        let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         let rate = learning_rate(config, step);
         self.model = self.optimizer.step(rate, self.model.clone(), gradients);
 
@@ -257,7 +255,6 @@ impl Trainer {
             tokens: self.progress.tokens,
             train_seconds: self.progress.train_seconds,
             nats_per_char,
-            gradient_norm,
         })
     }
 
@@ -268,7 +265,7 @@ impl Trainer {
     ) -> Result<(), TrainError> {
         let nats = evaluation.nats_per_char;
         if !nats.is_finite() {
-            return Err(TrainError::Diverged {
+            return Err(TrainError::Useless {
                 step: self.progress.step,
                 loss: nats,
             });
@@ -278,7 +275,8 @@ impl Trainer {
             .best_nats_per_char
             .is_none_or(|best| nats < best)
         {
-            ModelFolder::save(self.folder.path(), model, &self.progress.vocabulary)?;
+            let vocabulary = self.vocabulary.fingerprint();
+            ModelFolder::save(self.folder.path(), model, &vocabulary)?;
             self.progress.best_nats_per_char = Some(nats);
         }
         Ok(())
@@ -292,6 +290,11 @@ impl Trainer {
         };
         state.write(&self.folder.state_path())
     }
+}
+
+fn corpus_sha256(split: &Split) -> String {
+    // A newline stands in no poem, so it keeps apart poems, and an empty line the two lists.
+    sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
 }
 
 /// The characters of all poems, those held back included.

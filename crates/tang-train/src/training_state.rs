@@ -24,8 +24,8 @@ pub(crate) struct Progress {
     pub train: TrainConfig,
     /// The model's geometry.
     pub model: ModelConfig,
-    /// Fingerprint of the vocabulary.
-    pub vocabulary: String,
+    /// SHA-256 of the poems, training and validation.
+    pub corpus: String,
     /// Steps done. Seed and step give the next batch, so this is the state of the generator too.
     pub step: usize,
     /// Seconds spent on steps.

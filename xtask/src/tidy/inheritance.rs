@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
-use super::manifest::Manifest;
+use super::{Finding, manifest::Manifest};
 
 /// Finds a package that is not called like its folder, and dependencies with a version of their own.
 pub fn check(member: &Manifest) -> Vec<Finding> {

@@ -1,7 +1,6 @@
 //! The arrows between the packages of the workspace, and which of them build on Burn.
 
-use super::Finding;
-use super::manifest::Manifest;
+use super::{Finding, manifest::Manifest};
 
 /// Each package with the packages that its `[dependencies]` may name.
 const LAYERS: [(&str, &[&str]); 10] = [

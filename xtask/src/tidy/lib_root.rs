@@ -4,8 +4,10 @@ use std::iter::Peekable;
 
 use proc_macro2::{TokenStream, TokenTree, token_stream::IntoIter};
 
-use super::Finding;
-use super::tokens::{is_braces, is_punct};
+use super::{
+    Finding,
+    tokens::{is_braces, is_punct},
+};
 
 /// Finds items of a `lib.rs` other than `mod name;` and `use …;`.
 pub fn check(path: &str, stream: TokenStream) -> Vec<Finding> {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use markdown::ParseOptions;
-use markdown::mdast::Node;
+use markdown::{ParseOptions, mdast::Node};
 
 use super::Finding;
 

@@ -1,7 +1,9 @@
 //! A `Cargo.toml`: the parts of it that the checks look at.
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use super::Finding;
 
@@ -36,6 +38,7 @@ impl Manifest {
     /// Parses the text of a manifest.
     ///
     /// # Errors
+    ///
     /// A finding if the text is not TOML.
     pub fn parse(path: &str, text: &str) -> Result<Self, Finding> {
         let document = DeTable::parse(text).map_err(|error| {

@@ -48,15 +48,12 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The poems of a corpus that is there whole. One that was changed is built again.
+/// The poems of a corpus that is there whole. One that was changed may be the user's own work, and
+/// is left alone.
 fn existing(folder: &CorpusFolder) -> Result<Option<Vec<String>>> {
     match folder.open().and_then(|_| folder.poems()) {
         Ok(poems) => Ok(Some(poems)),
         Err(CorpusError::NotBuilt { .. }) => Ok(None),
-        Err(error @ CorpusError::Changed { .. }) => {
-            note(format_args!("{error}: building it again"));
-            Ok(None)
-        }
         Err(error) => Err(error.into()),
     }
 }

@@ -13,7 +13,7 @@ use crate::{loaded_model::CheckpointArgs, user_text::user_text};
 
 /// The text, or token ids for a model without a vocabulary.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tang logits 春风 --json\n  tang logits --ids 0,5,17 --json")]
+#[command(after_help = "Example:\n  tang logits 春风 --json")]
 pub struct Options {
     /// The beginning of a poem; the newline before it is added
     #[arg(required_unless_present = "ids")]
@@ -51,7 +51,8 @@ pub fn run(options: &Options) -> Result<()> {
             tokens: &tokens,
             logits: logits.rows().collect(),
         };
-        serde_json::to_writer(&mut out, &json)?;
+        // Its own error would hide that of stdout.
+        serde_json::to_writer(&mut out, &json).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         write_rows(&mut out, &logits)?;

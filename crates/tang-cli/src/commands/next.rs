@@ -23,8 +23,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang next 春风 --top 5")]
 pub struct Options {
-    /// What the next character follows; the model reads it as the beginning of a poem, the corpus is
-    /// counted anywhere
+    /// What the next character follows; to the model it is the beginning of a poem, in the corpus it
+    /// counts wherever it stands
     text: String,
     /// Number of characters to list
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]

@@ -84,9 +84,9 @@ impl Options {
         config
     }
 
-    /// The geometry, but for the vocabulary, which is the corpus's.
+    /// The geometry, but for the vocabulary, which the corpus brings; its size here is a stand-in.
     fn geometry(&self) -> ModelConfig {
-        let mut config = self.model.config(0);
+        let mut config = self.model.config(1);
         if let Some(context) = self.context {
             config.context = context;
         }
@@ -127,7 +127,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let (folder, split) = if options.resume {
         (RunFolder::resume(&path)?, options.split()?)
     } else {
-        // The corpus first: one that cannot be read leaves no empty run behind.
+        // What can be wrong comes before the folder, so that a failure leaves no empty one behind.
+        options.config().validate()?;
+        options.geometry().validate()?;
         let split = options.split()?;
         (RunFolder::start(&path)?, split)
     };

@@ -10,11 +10,12 @@ use crate::{
 };
 
 /// All commands that open a model.
-const COMMANDS: [&[&str]; 6] = [
+const COMMANDS: [&[&str]; 7] = [
     &["acrostic", "春眠"],
     &["continue", "春风"],
     &["write"],
     &["next", "春风"],
+    &["logits", "春风"],
     &["report"],
     &["bench-cache"],
 ];

@@ -58,18 +58,24 @@ fn a_corpus_that_is_there_stays() {
 }
 
 #[test]
-fn a_changed_corpus_is_built_again() {
+fn a_changed_corpus_is_replaced_only_on_demand() {
     let folder = TempDir::new().unwrap();
     let out = ["--out", argument(&folder)];
     prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
     let validation = folder.path().join("val.txt");
     fs::write(&validation, "changed").unwrap();
-    // There is no npm here: the attempt fails, and what is there stays.
-    let message = fails(&["data", out[0], out[1]], 1, "`npm` was not found");
-    assert!(message.contains("building it again"), "{message}");
+    let message = fails(
+        &["data", out[0], out[1]],
+        1,
+        "val.txt is missing or changed since the corpus was built",
+    );
+    assert!(message.contains("`tang data --from PATH`"), "{message}");
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
     prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
     assert_ne!(fs::read_to_string(&validation).unwrap(), "changed");
+    // Without its checksums it is no corpus any more. There is no npm here to fetch another.
+    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    fails(&["data", out[0], out[1]], 1, "`npm` was not found");
 }
 
 #[test]

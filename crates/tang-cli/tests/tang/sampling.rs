@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     model::model,
-    work::{fails, prints, run, tang},
+    work::{SAMPLE, fails, prints, run, tang},
 };
 
 /// One line of every kind, with a fixed number of poems.
@@ -162,7 +162,7 @@ fn impossible_settings_are_refused() {
         (
             ["--temperature", "-1"],
             1,
-            "temperature is -1: it must be 0 or more",
+            "temperature is -1: it must be 0",
         ),
         (["--temperature", "NaN"], 1, "temperature is NaN"),
         (["--temperature", "inf"], 1, "temperature is inf"),
@@ -191,18 +191,25 @@ fn impossible_settings_are_refused() {
 #[test]
 fn a_closed_pipe_is_no_error() {
     let model = model();
-    for flags in [["--json"], ["--stream"], ["--traditional"]] {
-        let words = ["write", "-n", "3", "--seed", "1", "--checkpoint", &model];
-        let mut child = tang(words)
-            .args(flags)
+    let write = ["write", "-n", "3", "--seed", "1"];
+    for words in [
+        [write.as_slice(), &["--json"]].concat(),
+        [write.as_slice(), &["--stream"]].concat(),
+        [write.as_slice(), &["--traditional"]].concat(),
+        vec!["logits", "春风"],
+        vec!["logits", "春风", "--json"],
+        vec!["next", "春风", "--json", "--corpus", SAMPLE],
+    ] {
+        let mut child = tang(&words)
+            .args(["--checkpoint", &model])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
-        assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "{words:?}");
+        assert_eq!(output.status.code(), Some(0), "{words:?}");
     }
 }
 

@@ -250,23 +250,16 @@ fn a_run_that_cannot_start_leaves_nothing() {
             "no preset `fast`: use quick, default or best",
         ),
         (vec!["--steps", "few"], 2, "--steps"),
+        (vec!["--corpus", SAMPLE, "--steps", "0"], 1, "0 steps"),
+        (
+            vec!["--corpus", SAMPLE, "--context", "0"],
+            1,
+            "the context is 0",
+        ),
     ] {
         let words = [["train", "--out", out.to_str().unwrap()].as_slice(), &words].concat();
         fails_in(folder.path(), &words, code, wanted);
         assert!(!out.exists(), "{wanted}");
         assert!(!folder.path().join("data").exists(), "{wanted}");
     }
-    fails(
-        &[
-            "train",
-            "--steps",
-            "0",
-            "--corpus",
-            SAMPLE,
-            "--out",
-            out.to_str().unwrap(),
-        ],
-        1,
-        "0 steps",
-    );
 }

@@ -2,13 +2,14 @@
 
 use crate::work::{fails, prints, run, tang};
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "data",
     "train",
     "acrostic",
     "continue",
     "write",
     "next",
+    "logits",
     "report",
     "bench-cache",
 ];
@@ -16,6 +17,9 @@ const COMMANDS: [&str; 8] = [
 #[test]
 fn help_names_every_command_and_each_has_an_example() {
     let help = prints(&["--help"]);
+    let (_, listed) = help.split_once("Commands:\n").unwrap();
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    assert_eq!(listed.count(), COMMANDS.len() + 1, "these and help: {help}");
     for command in COMMANDS {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = prints(&[command, "--help"]);
