@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use tang_model::{ModelFolder, Transformer, device};
-use tang_tokenizer::Vocabulary;
+use tang_model::{ModelError, ModelFolder, Transformer, device};
+use tang_tokenizer::{TOKENIZER_FILE, Vocabulary};
 
 /// Which model to use.
 #[derive(Args)]
@@ -32,6 +32,13 @@ impl CheckpointArgs {
     /// trained with.
     pub fn open(&self) -> Result<LoadedModel> {
         let folder = ModelFolder::open(&self.checkpoint)?;
+        if !self.checkpoint.join(TOKENIZER_FILE).exists() {
+            return Err(ModelError::NoModel {
+                path: self.checkpoint.clone(),
+                missing: TOKENIZER_FILE.to_owned(),
+            }
+            .into());
+        }
         let vocabulary = Vocabulary::load(&self.checkpoint)?;
         let path = self.checkpoint.display();
         let (wanted, got) = (folder.config().vocab_size, vocabulary.len());

@@ -19,8 +19,8 @@ const CHECKSUMS: &str = "SHA256SUMS";
 /// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three.
 ///
 /// Each file is replaced whole, the checksums last. An interrupt between two files therefore leaves
-/// a folder without checksums, or with ones that the new files contradict: either is noticed when
-/// the folder is opened.
+/// a folder with empty checksums, which is noticed when the folder is opened. Files of these names
+/// without checksums beside them are somebody else's and are never replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusFolder {
     path: PathBuf,
@@ -34,16 +34,25 @@ impl CorpusFolder {
 
     /// Whether a corpus was built here to its end. [`CorpusFolder::open`] still checks the files.
     pub fn exists(&self) -> bool {
-        self.path.join(CHECKSUMS).is_file()
+        fs::metadata(self.path.join(CHECKSUMS)).is_ok_and(|sums| sums.len() > 0)
     }
 
     /// Writes a corpus and its split, and creates the folder if it is missing.
     ///
     /// # Errors
     ///
-    /// [`CorpusError::Io`] with the file that could not be written.
+    /// [`CorpusError::Io`] with the file that could not be written, [`CorpusError::Foreign`] with one
+    /// that was not written here before.
     pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
         fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
+        let foreign = [POEMS, TRAIN, VALIDATION].map(|name| self.path.join(name));
+        if let Some(path) = foreign.into_iter().find(|path| path.exists())
+            && !self.path.join(CHECKSUMS).exists()
+        {
+            return Err(CorpusError::Foreign { path });
+        }
+        // No checksums yet, but the folder is ours from here on.
+        self.write_file(CHECKSUMS, "")?;
         let mut checksums = String::new();
         for (name, poems) in [
             (TRAIN, &split.train),
@@ -85,8 +94,9 @@ impl CorpusFolder {
     }
 
     fn read_file(&self, name: &str) -> Result<Vec<String>, CorpusError> {
-        let checksums =
-            read_if_there(&self.path.join(CHECKSUMS))?.ok_or_else(|| CorpusError::NotBuilt {
+        let checksums = read_if_there(&self.path.join(CHECKSUMS))?
+            .filter(|checksums| !checksums.is_empty())
+            .ok_or_else(|| CorpusError::NotBuilt {
                 path: self.path.clone(),
             })?;
         let path = self.path.join(name);

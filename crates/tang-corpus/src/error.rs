@@ -127,11 +127,21 @@ pub enum CorpusError {
         /// The folder.
         path: PathBuf,
     },
+    /// A file of the corpus's name was not written by this program.
+    #[error(
+        "{} is there already and was not written by `tang data`: move it away, or name another \
+         folder with --out",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file of the corpus is not the one that was written with the others.
     #[error(
         "{} is missing or changed since the corpus was built: build it again with \
-         `tang data --from PATH`, or delete SHA256SUMS beside it, and `tang data` fetches the \
-         published collection",
+         `tang data --from PATH`, or delete it with SHA256SUMS, tang.txt, train.txt and val.txt \
+         beside it, and `tang data` fetches the published collection",
         path.display()
     )]
     Changed {

@@ -1,6 +1,8 @@
 //! Where poems are read from, if they are not fetched.
 
-use std::{fs, path::Path};
+use std::path::Path;
+
+use tang_files::read_bounded;
 
 use crate::{
     CorpusError, Progress, archive::read_archive, poem_files::read_folder, text_file::read_text,
@@ -27,7 +29,7 @@ pub(crate) fn read_source(
     if path.is_dir() {
         return read_folder(path, on_progress);
     }
-    let bytes = fs::read(path).map_err(CorpusError::io("read", path))?;
+    let bytes = read_bounded(path).map_err(CorpusError::io("read", path))?;
     if bytes.starts_with(&GZIP_MAGIC) {
         read_archive(path, &bytes, on_progress)
     } else {

@@ -52,7 +52,7 @@ fn empty_folder_says_how_to_build() {
 fn interrupt_between_two_files_is_noticed() {
     // The first build, stopped before the checksums.
     let (parent, folder, ..) = written();
-    fs::remove_file(parent.path().join("data/SHA256SUMS")).unwrap();
+    fs::write(parent.path().join("data/SHA256SUMS"), "").unwrap();
     assert!(!folder.exists());
     assert!(matches!(folder.open(), Err(CorpusError::NotBuilt { .. })));
 

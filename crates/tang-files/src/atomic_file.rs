@@ -7,6 +7,9 @@ use std::{
 
 use tempfile::Builder;
 
+/// How the names of temporary files end; a killed process may leave one behind.
+pub const TEMPORARY_SUFFIX: &str = ".tang-tmp";
+
 /// Writes `bytes` to a temporary file beside `path` and renames it to `path`, so that an interrupt
 /// leaves either the old file or the new one. The folder must exist.
 ///
@@ -19,7 +22,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
         _ => Path::new("."),
     };
     let mut builder = Builder::new();
-    builder.suffix(".tmp");
+    builder.suffix(TEMPORARY_SUFFIX);
     // A temporary file is private to its owner unless told otherwise; the umask still applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

@@ -1,7 +1,10 @@
-//! Files that an interrupt cannot leave half written, and the checksum that tells one from another.
+//! Files that an interrupt cannot leave half written, reading of files that may be anything, and the
+//! checksum that tells one from another.
 
 mod atomic_file;
+mod bounded_read;
 mod sha256;
 
-pub use atomic_file::write_atomically;
+pub use atomic_file::{TEMPORARY_SUFFIX, write_atomically};
+pub use bounded_read::read_bounded;
 pub use sha256::sha256_hex;

@@ -47,7 +47,7 @@ impl Decoder for CachedDecoder<'_> {
         // What the padding wrote is forgotten before anything could see it.
         self.cache.truncate(&lengths);
         self.forwarded += lengths.iter().sum::<usize>();
-        Ok(last_logits(self.model, hidden, &lengths))
+        last_logits(self.model, hidden, &lengths)
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
@@ -55,7 +55,7 @@ impl Decoder for CachedDecoder<'_> {
         let ids = padded(self.model, &rows);
         let hidden = self.model.forward(ids, Some(&mut self.cache))?;
         self.forwarded += tokens.len();
-        Ok(last_logits(self.model, hidden, &vec![1; tokens.len()]))
+        last_logits(self.model, hidden, &vec![1; tokens.len()])
     }
 
     fn select(&mut self, rows: &[usize]) {

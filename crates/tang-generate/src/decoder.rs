@@ -16,7 +16,7 @@ pub trait Decoder {
     ///
     /// # Errors
     ///
-    /// [`ModelError::ContextFull`] if one is longer than the context.
+    /// [`ModelError::TextTooLong`] if one is longer than the context.
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError>;
 
     /// Adds one token to each sequence and gives the logits that follow.
@@ -54,7 +54,15 @@ pub(crate) fn padded(model: &Transformer, rows: &[&[TokenId]]) -> Tensor<2, Int>
 ///
 /// - hidden: `[rows, longest, width]`
 /// - lengths: one a row, the padding not counted
-pub(crate) fn last_logits(model: &Transformer, hidden: Tensor<3>, lengths: &[usize]) -> Logits {
+///
+/// # Errors
+///
+/// [`ModelError::Overflow`] if one is no finite number.
+pub(crate) fn last_logits(
+    model: &Transformer,
+    hidden: Tensor<3>,
+    lengths: &[usize],
+) -> Result<Logits, ModelError> {
     let [rows, longest, width] = hidden.dims();
     let last: Tensor<2> = if lengths.iter().all(|length| *length == longest) {
         hidden.narrow(1, longest - 1, 1).reshape([rows, width])
@@ -69,10 +77,26 @@ pub(crate) fn last_logits(model: &Transformer, hidden: Tensor<3>, lengths: &[usi
         let indices = Tensor::<1, Int>::from_data(indices, &hidden.device());
         hidden.reshape([rows * longest, width]).select(0, indices)
     };
-    let values = model
-        .logits(last)
+    logits(model, last)
+}
+
+/// The logits behind hidden states, on the host.
+///
+/// # Shapes
+///
+/// - hidden: `[rows, width]`
+///
+/// # Errors
+///
+/// [`ModelError::Overflow`] if one is no finite number.
+pub(crate) fn logits(model: &Transformer, hidden: Tensor<2>) -> Result<Logits, ModelError> {
+    let values: Vec<f32> = model
+        .logits(hidden)
         .into_data()
         .try_into_vec_as()
         .expect("logits are 32-bit floats");
-    Logits::new(values, model.config().vocab_size)
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(ModelError::Overflow);
+    }
+    Ok(Logits::new(values, model.config().vocab_size))
 }

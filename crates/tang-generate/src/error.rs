@@ -7,12 +7,12 @@ use tang_tokenizer::TokenizerError;
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     /// A sampling setting has an impossible value.
-    #[error("{name} is {value}: it must be {wanted}")]
+    #[error("{name} is {value:?}: it must be {wanted}")]
     Setting {
         /// The setting.
         name: &'static str,
         /// The value it was given.
-        value: f64,
+        value: f32,
         /// What it may be.
         wanted: &'static str,
     },

@@ -49,13 +49,18 @@ impl GenerationConfig {
             true => Ok(()),
             false => Err(GenerateError::Setting {
                 name,
-                value: f64::from(value),
+                value,
                 wanted,
             }),
         };
         let t = self.temperature;
         let possible = t == 0.0 || (t.is_finite() && t >= MIN_TEMPERATURE);
-        check("temperature", t, possible, "0, or 0.001 or more")?;
+        check(
+            "temperature",
+            t,
+            possible,
+            "0, or a finite number from 0.001 on",
+        )?;
         let p = self.top_p;
         check("top-p", p, p > 0.0 && p <= 1.0, "above 0, at most 1")?;
         let r = self.repetition_penalty;
@@ -63,7 +68,7 @@ impl GenerationConfig {
             "repetition penalty",
             r,
             r.is_finite() && r >= 1.0,
-            "1 or more",
+            "a finite number from 1 on",
         )?;
         let n = self.max_new_tokens;
         check("max new tokens", n as f32, n > 0, "1 or more")

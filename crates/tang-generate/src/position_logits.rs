@@ -3,13 +3,16 @@
 use tang_model::{ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
-use crate::{Logits, decoder::padded};
+use crate::{
+    Logits,
+    decoder::{logits, padded},
+};
 
 /// The logits behind every token of a text, one row a position, in one pass without a cache.
 ///
 /// # Errors
 ///
-/// [`ModelError::ContextFull`] if the text is longer than the context.
+/// [`ModelError::TextTooLong`] if the text is longer than the context.
 ///
 /// # Panics
 ///
@@ -17,10 +20,5 @@ use crate::{Logits, decoder::padded};
 pub fn position_logits(model: &Transformer, tokens: &[TokenId]) -> Result<Logits, ModelError> {
     let config = model.config();
     let hidden = model.forward(padded(model, &[tokens]), None)?;
-    let values = model
-        .logits(hidden.reshape([tokens.len(), config.width]))
-        .into_data()
-        .try_into_vec_as()
-        .expect("logits are 32-bit floats");
-    Ok(Logits::new(values, config.vocab_size))
+    logits(model, hidden.reshape([tokens.len(), config.width]))
 }

@@ -7,7 +7,7 @@ use crate::{Family, ModelError};
 
 // Limits that keep a damaged file from asking for all memory.
 const MAX_LAYERS: usize = 1024;
-const MAX_CONTEXT: usize = 1 << 20;
+const MAX_CONTEXT: usize = 1 << 13;
 const MAX_PARAMETERS: f64 = 4e9;
 
 /// The geometry of a network.
@@ -114,7 +114,7 @@ impl ModelConfig {
                 "{} query heads are not divisible by {} key/value heads",
                 self.heads, self.kv_heads
             )
-        } else if !(self.norm_eps.is_finite() && self.norm_eps > 0.0) {
+        } else if !(self.norm_eps > 0.0 && self.norm_eps < 1.0) {
             format!("the epsilon of the norms is {}", self.norm_eps)
         } else {
             return self.validate_family();

@@ -59,6 +59,27 @@ pub enum ModelError {
         /// The type in the file.
         dtype: String,
     },
+    /// A weight is infinite or no number.
+    #[error("tensor `{name}` holds infinite numbers or none: fetch or train the model again")]
+    NotFinite {
+        /// The name of the tensor.
+        name: String,
+    },
+    /// The weights are so large that the network overflows.
+    #[error(
+        "the model gives infinite logits or none: its weights are damaged; fetch or train it again"
+    )]
+    Overflow,
+    /// A text is longer than the model.
+    #[error(
+        "the text takes {length} positions, the newline before it included, and the model has {context}: shorten it, or train a model with a longer --context"
+    )]
+    TextTooLong {
+        /// Positions that the text takes.
+        length: usize,
+        /// Positions that the model has.
+        context: usize,
+    },
     /// A file is damaged or of another kind.
     #[error("{path}: {reason}")]
     Damaged {
@@ -78,7 +99,7 @@ pub enum ModelError {
         missing: String,
     },
     /// The operating system refused.
-    #[error("{path}: {source}")]
+    #[error("cannot read or write {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,

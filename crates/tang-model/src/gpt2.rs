@@ -54,7 +54,7 @@ pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
         layers: json.n_layer,
         heads: json.n_head,
         kv_heads: json.n_head,
-        feed_forward_width: json.n_inner.unwrap_or(4 * json.n_embd),
+        feed_forward_width: json.n_inner.unwrap_or(json.n_embd.saturating_mul(4)),
         norm_eps: json.layer_norm_epsilon,
         tied_head: json.tie_word_embeddings,
     })

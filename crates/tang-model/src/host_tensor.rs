@@ -46,6 +46,12 @@ impl HostTensor {
                 });
             }
         };
+        let values: Vec<f32> = values;
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(ModelError::NotFinite {
+                name: name.to_owned(),
+            });
+        }
         Ok(Self::new(view.shape().to_vec(), values))
     }
 }
@@ -89,6 +95,10 @@ mod tests {
             let tensor = HostTensor::from_view("a", &view).unwrap();
             assert_eq!(tensor, HostTensor::new(vec![2, 2], numbers.to_vec()));
         }
+        let bytes = [1.0_f32, f32::NAN].map(f32::to_le_bytes).concat();
+        let view = TensorView::new(Dtype::F32, vec![2], &bytes).unwrap();
+        let error = HostTensor::from_view("a", &view).unwrap_err();
+        assert!(matches!(error, ModelError::NotFinite { .. }), "{error}");
         let view = TensorView::new(Dtype::I8, vec![4], &[0; 4]).unwrap();
         let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
         assert!(error.contains("`a`") && error.contains("I8"), "{error}");

@@ -108,6 +108,12 @@ impl KvCache {
     pub(crate) fn positions(&self, batch: usize, added: usize) -> Result<Positions, ModelError> {
         assert_eq!(batch, self.lengths.len(), "the cache has other rows");
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
+        if added > self.capacity {
+            return Err(ModelError::TextTooLong {
+                length: added,
+                context: self.capacity,
+            });
+        }
         if longest + added > self.capacity {
             return Err(ModelError::ContextFull {
                 held: longest,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
 use serde_json::json;
-use tang_files::write_atomically;
+use tang_files::{read_bounded, write_atomically};
 
 use crate::{
     ModelConfig, ModelError, Transformer, Weights,
@@ -53,9 +53,10 @@ impl ModelFolder {
             }
         }
         let config_path = path.join(CONFIG_FILE);
-        let json = std::fs::read(&config_path).map_err(ModelError::io(&config_path))?;
-        let config =
-            serde_json::from_slice(&json).map_err(|e| ModelError::damaged(&config_path, e))?;
+        let json = read_bounded(&config_path).map_err(ModelError::io(&config_path))?;
+        let config = serde_json::from_slice(&json).map_err(|e| {
+            ModelError::damaged(&config_path, format!("{e}; fetch the folder again"))
+        })?;
         let weights_path = path.join(WEIGHTS_FILE);
         let mut file = TensorFile::read(&weights_path)?;
         let weights =

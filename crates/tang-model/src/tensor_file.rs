@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use safetensors::SafeTensors;
+use tang_files::read_bounded;
 
 use crate::{ModelError, host_tensor::HostTensor};
 
@@ -20,7 +21,7 @@ impl TensorFile {
     ///
     /// If it cannot be read, is no safetensors file, or holds numbers of another kind than floats.
     pub(crate) fn read(path: &Path) -> Result<Self, ModelError> {
-        let bytes = std::fs::read(path).map_err(ModelError::io(path))?;
+        let bytes = read_bounded(path).map_err(ModelError::io(path))?;
         Self::from_bytes(&bytes, path)
     }
 

@@ -93,8 +93,9 @@ impl Transformer {
     ///
     /// # Errors
     ///
-    /// [`ModelError::ContextFull`] if a row would grow past the context or the cache's capacity;
-    /// the cache is then unchanged.
+    /// [`ModelError::TextTooLong`] if the tokens alone are more than the context,
+    /// [`ModelError::ContextFull`] if a row would grow past the cache's capacity; the cache is then
+    /// unchanged.
     ///
     /// # Panics
     ///
@@ -108,10 +109,9 @@ impl Transformer {
         let positions = match &cache {
             Some(cache) => cache.positions(batch, length)?,
             None if length > self.config.context => {
-                return Err(ModelError::ContextFull {
-                    held: 0,
-                    added: length,
-                    capacity: self.config.context,
+                return Err(ModelError::TextTooLong {
+                    length,
+                    context: self.config.context,
                 });
             }
             None => Positions::at(0),

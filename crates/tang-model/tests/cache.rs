@@ -226,10 +226,9 @@ fn capacity_is_a_hard_stop() {
         assert!(
             matches!(
                 error,
-                ModelError::ContextFull {
-                    held: 0,
-                    added: 17,
-                    capacity: 16
+                ModelError::TextTooLong {
+                    length: 17,
+                    context: 16
                 }
             ),
             "{error}"

@@ -8,7 +8,7 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::json;
-use tang_files::write_atomically;
+use tang_files::{read_bounded, write_atomically};
 
 use crate::{TokenId, TokenizerError, Vocabulary, error::Damage, vocabulary::NEWLINE};
 
@@ -57,7 +57,7 @@ impl Vocabulary {
     /// [`Vocabulary`] gives them.
     pub fn load(folder: &Path) -> Result<Self, TokenizerError> {
         let path = folder.join(TOKENIZER_FILE);
-        let text = fs::read(&path).map_err(|source| TokenizerError::Io {
+        let text = read_bounded(&path).map_err(|source| TokenizerError::Io {
             action: "read",
             path: path.clone(),
             source,

@@ -179,7 +179,7 @@ pub(crate) fn group_by_length(
         let row = vocabulary.encode(&format!("\n{poem}\n"))?;
         if row.len() > context + 1 {
             return Err(TrainError::PoemTooLong {
-                poem: index,
+                poem: index + 1,
                 positions: row.len() - 1,
                 context,
             });

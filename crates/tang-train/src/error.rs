@@ -16,7 +16,7 @@ pub enum TrainError {
     },
     /// The loss, or a gradient, is no number any more.
     #[error(
-        "step {step} has the loss {loss} and gradients of norm {gradient_norm}: training stops, and the checkpoints of earlier steps stay; try another --seed"
+        "step {step} has the loss {loss} and gradients of norm {gradient_norm}: training stops, and the checkpoints of earlier steps stay; start a new run with another --seed"
     )]
     Diverged {
         /// The step.
@@ -28,7 +28,7 @@ pub enum TrainError {
     },
     /// The validation loss is no number any more.
     #[error(
-        "the validation loss after step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; try another --seed"
+        "the validation loss after step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; start a new run with another --seed"
     )]
     Useless {
         /// The step.
@@ -41,7 +41,7 @@ pub enum TrainError {
         "poem {poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer --context"
     )]
     PoemTooLong {
-        /// Index of the poem, from 0.
+        /// Number of the poem, from 1.
         poem: usize,
         /// Positions that it needs.
         positions: usize,
@@ -75,7 +75,7 @@ pub enum TrainError {
     },
     /// The run was started on other poems.
     #[error(
-        "the run was started on another corpus (SHA-256 {wanted}, this one has {got}): resume on that corpus, or start a new run"
+        "the run was started on another corpus (SHA-256 {wanted}, this one has {got}): name that corpus with --corpus, or start a new run"
     )]
     OtherCorpus {
         /// SHA-256 of the poems that the run was started on.
@@ -92,7 +92,7 @@ pub enum TrainError {
         reason: String,
     },
     /// The operating system refused.
-    #[error("{path}: {source}")]
+    #[error("cannot read or write {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tang_files::TEMPORARY_SUFFIX;
 use tang_model::WEIGHTS_FILE;
 
 use crate::TrainError;
@@ -57,10 +58,13 @@ impl RunFolder {
         let lock_path = path.join(".lock");
         let lock = File::create(&lock_path).map_err(TrainError::io(&lock_path))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self {
-                path: path.to_owned(),
-                _lock: lock,
-            }),
+            Ok(()) => {
+                remove_leftovers(path).map_err(TrainError::io(path))?;
+                Ok(Self {
+                    path: path.to_owned(),
+                    _lock: lock,
+                })
+            }
             Err(TryLockError::WouldBlock) => Err(TrainError::Locked {
                 path: path.to_owned(),
             }),
@@ -87,6 +91,17 @@ impl RunFolder {
     }
 }
 
+/// Deletes temporary files that a killed run left; nobody else writes here while the lock is held.
+fn remove_leftovers(path: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let file = entry?.path();
+        if file.to_string_lossy().ends_with(TEMPORARY_SUFFIX) {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
+}
+
 fn state_path(path: &Path) -> PathBuf {
     path.join("training_state.safetensors")
 }
@@ -102,7 +117,10 @@ mod tests {
             RunFolder::resume(folder.path()),
             Err(TrainError::NoRun { .. })
         ));
+        let leftover = folder.path().join(format!("a{TEMPORARY_SUFFIX}"));
+        fs::write(&leftover, "half").unwrap();
         let first = RunFolder::start(folder.path()).unwrap();
+        assert!(!leftover.exists());
         assert!(matches!(
             RunFolder::start(folder.path()),
             Err(TrainError::Locked { .. })

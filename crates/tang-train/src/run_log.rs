@@ -66,7 +66,10 @@ impl RunLog {
     ///
     /// If the file cannot be read, or a line other than the last is damaged.
     pub fn read(path: &Path) -> Result<Vec<LogLine>, TrainError> {
-        let text = std::fs::read_to_string(path).map_err(TrainError::io(path))?;
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            let reason = format!("{e}; move the log away, the run itself is whole without it");
+            TrainError::damaged(path, reason)
+        })?;
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         whole
             .lines()

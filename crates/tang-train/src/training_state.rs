@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::{optim::OptimizerRecord, tensor::Bytes};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
-use tang_files::write_atomically;
+use tang_files::{read_bounded, write_atomically};
 use tang_model::{ModelConfig, Weights};
 
 use crate::{TrainConfig, TrainError};
@@ -67,7 +67,7 @@ impl TrainingState {
     }
 
     pub(crate) fn read(path: &Path) -> Result<Self, TrainError> {
-        let bytes = std::fs::read(path).map_err(TrainError::io(path))?;
+        let bytes = read_bounded(path).map_err(TrainError::io(path))?;
         let damaged = |reason: String| {
             TrainError::damaged(
                 path,
@@ -84,9 +84,16 @@ impl TrainingState {
             .and_then(|metadata| metadata.get(PROGRESS))
             .ok_or_else(|| damaged(format!("no `{PROGRESS}`")))?;
         let optimizer = Bytes::from_bytes_vec(entry(OPTIMIZER)?.data().to_vec());
+        let progress: Progress =
+            serde_json::from_str(progress).map_err(|e| damaged(e.to_string()))?;
+        if progress.step > progress.train.steps {
+            let Progress { step, train, .. } = progress;
+            return Err(damaged(format!("{step} of {} steps are done", train.steps)));
+        }
         Ok(Self {
-            progress: serde_json::from_str(progress).map_err(|e| damaged(e.to_string()))?,
-            weights: Weights::from_bytes(entry(WEIGHTS)?.data(), path)?,
+            progress,
+            weights: Weights::from_bytes(entry(WEIGHTS)?.data(), path)
+                .map_err(|e| damaged(e.to_string()))?,
             optimizer: OptimizerRecord::from_bytes(optimizer)
                 .map_err(|e| damaged(e.to_string()))?,
         })

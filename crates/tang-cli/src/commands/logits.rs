@@ -41,7 +41,8 @@ pub fn run(options: &Options) -> Result<()> {
     for token in &tokens {
         ensure!(
             (*token as usize) < size,
-            "token id {token} is out of range: the model has {size} tokens"
+            "token id {token} is out of range: the model has {size} tokens, 0 to {}",
+            size - 1
         );
     }
     let logits = position_logits(&model, &tokens)?;

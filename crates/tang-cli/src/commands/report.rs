@@ -23,8 +23,13 @@ pub fn run(options: &Options) -> Result<()> {
     let lab = options.lab.open()?;
     let report = tang_lab::report(&lab, options.lab.quick, &mut |text| note(text))?;
     let path = options.lab.checkpoint.checkpoint.join("report.md");
-    write_atomically(&path, report.as_bytes())
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    writeln!(io::stdout().lock(), "{}", path.display())?;
+    let written = write_atomically(&path, report.as_bytes());
+    let mut out = io::stdout().lock();
+    if written.is_err() {
+        // It took a while to measure: where it cannot be kept, it is at least shown.
+        writeln!(out, "{report}")?;
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    writeln!(out, "{}", path.display())?;
     Ok(())
 }

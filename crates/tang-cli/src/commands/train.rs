@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
@@ -33,11 +33,12 @@ const INTERRUPTED: u8 = 130;
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
     /// How long to train: quick (about 10 minutes), default (45) or best (2 hours)
-    #[arg(long, default_value_t = Preset::Default)]
-    preset: Preset,
-    /// Which network: tang-4l (GPT-2) or minimind-4l (Llama)
-    #[arg(long, default_value_t = ModelPreset::Tang4l)]
-    model: ModelPreset,
+    /// [default: default]
+    #[arg(long)]
+    preset: Option<Preset>,
+    /// Which network: tang-4l (GPT-2) or minimind-4l (Llama) [default: tang-4l]
+    #[arg(long)]
+    model: Option<ModelPreset>,
     /// Positions of the model [default: 128]
     #[arg(long, value_name = "N")]
     context: Option<usize>,
@@ -62,18 +63,26 @@ pub struct Options {
 }
 
 impl Options {
+    fn preset(&self) -> Preset {
+        self.preset.unwrap_or(Preset::Default)
+    }
+
+    fn model(&self) -> ModelPreset {
+        self.model.unwrap_or(ModelPreset::Tang4l)
+    }
+
     fn folder(&self) -> PathBuf {
         match &self.out {
             Some(out) => out.clone(),
             None => {
-                let name = format!("{}-{}", self.model, self.preset);
+                let name = format!("{}-{}", self.model(), self.preset());
                 Path::new("checkpoints/runs").join(name)
             }
         }
     }
 
     fn config(&self) -> TrainConfig {
-        let mut config = self.preset.config();
+        let mut config = self.preset().config();
         if let Some(seed) = self.seed {
             config.seed = seed;
         }
@@ -86,7 +95,7 @@ impl Options {
 
     /// The geometry, but for the vocabulary, which the corpus brings; its size here is a stand-in.
     fn geometry(&self) -> ModelConfig {
-        let mut config = self.model.config(1);
+        let mut config = self.model().config(1);
         if let Some(context) = self.context {
             config.context = context;
         }
@@ -102,7 +111,8 @@ impl Options {
             return Ok(Split::load(path, &mut |progress| bars.show(progress))?);
         }
         let folder = CorpusFolder::new(CORPUS_FOLDER);
-        if !folder.exists() {
+        // A run to resume was started on some corpus already; the published one is no guess at it.
+        if !folder.exists() && !self.resume {
             note(format_args!(
                 "no corpus in {CORPUS_FOLDER} yet: building it"
             ));
@@ -123,6 +133,11 @@ impl Options {
 
 /// Trains to the end, or until an interrupt; prints the folder.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    ensure!(
+        !(options.resume && options.out.is_some())
+            || (options.model.is_none() && options.preset.is_none()),
+        "--resume goes on with the run in --out as it was started: leave out --model and --preset"
+    );
     let path = options.folder();
     let (folder, split) = if options.resume {
         (RunFolder::resume(&path)?, options.split()?)

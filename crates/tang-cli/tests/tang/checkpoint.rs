@@ -97,5 +97,24 @@ fn a_vocabulary_of_another_model_is_told() {
     fs::write(&tokenizer, "[]").unwrap();
     all_fail(argument(&model), "is not a tokenizer file");
     fs::remove_file(&tokenizer).unwrap();
-    all_fail(argument(&model), "cannot read");
+    all_fail(argument(&model), "tokenizer.json is missing");
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_told() {
+    let model = copied_model();
+    let weights = model.path().join("model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    // The last four bytes are a number of the last tensor.
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    fs::write(&weights, &bytes).unwrap();
+    all_fail(argument(&model), "holds infinite numbers or none");
+
+    // Finite, and so large that the network overflows: found at the first logits.
+    for number in bytes[last - 400_000..].chunks_mut(4) {
+        number.copy_from_slice(&3e38_f32.to_le_bytes());
+    }
+    fs::write(&weights, &bytes).unwrap();
+    all_fail(argument(&model), "infinite logits or none");
 }

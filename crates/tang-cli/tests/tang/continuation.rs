@@ -143,7 +143,7 @@ fn what_cannot_be_continued_is_refused() {
         ("春A", "character 2 of the text, `A` (U+0041)"),
         (
             long.as_str(),
-            "the context is full: 0 positions are held and 201 more do not fit into 128",
+            "the text takes 201 positions, the newline before it included, and the model has 128",
         ),
     ] {
         for flags in [[].as_slice(), &["--stream"], &["--no-cache"]] {

@@ -73,9 +73,31 @@ fn a_changed_corpus_is_replaced_only_on_demand() {
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
     prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
     assert_ne!(fs::read_to_string(&validation).unwrap(), "changed");
-    // Without its checksums it is no corpus any more. There is no npm here to fetch another.
-    fs::remove_file(folder.path().join("SHA256SUMS")).unwrap();
+    // A build that was interrupted has no checksums yet. There is no npm here to fetch another.
+    fs::write(folder.path().join("SHA256SUMS"), "").unwrap();
     fails(&["data", out[0], out[1]], 1, "`npm` was not found");
+}
+
+#[test]
+fn files_that_it_did_not_write_are_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let notes = folder.path().join("train.txt");
+    fs::write(&notes, "my own notes").unwrap();
+    fails(
+        &["data", "--from", SAMPLE, "--out", argument(&folder)],
+        1,
+        "was not written by `tang data`",
+    );
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "my own notes");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_corpus() {
+    let message = "it is neither a file nor a pipe";
+    fails(&["data", "--from", "/dev/zero"], 1, message);
+    fails(&["train", "--corpus", "/dev/zero"], 1, message);
 }
 
 #[test]

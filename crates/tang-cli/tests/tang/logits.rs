@@ -57,7 +57,7 @@ fn a_folder_without_vocabulary_takes_ids() {
         ),
         (
             ["--ids", &["1"; 65].join(",")],
-            "65 more do not fit into 64",
+            "the text takes 65 positions",
         ),
         (["春风", "--json"], "tokenizer.json"),
     ] {

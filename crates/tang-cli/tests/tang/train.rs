@@ -57,9 +57,7 @@ fn trains_and_says_what_next() {
     ]);
 
     // The run is over: going on with it does nothing, and says the same.
-    let words = [
-        "train", "--resume", "--preset", "quick", "--corpus", SAMPLE, "--out",
-    ];
+    let words = ["train", "--resume", "--corpus", SAMPLE, "--out"];
     let again = run(tang(words).arg(&out));
     assert_eq!((again.code, again.stdout), (Some(0), ended.stdout));
     assert!(
@@ -188,6 +186,11 @@ fn only_a_run_can_be_resumed() {
         &["train", "--resume"],
         1,
         "checkpoints/runs/tang-4l-default holds no",
+    );
+    fails(
+        &["train", "--resume", "--out", "x", "--model", "minimind-4l"],
+        1,
+        "leave out --model and --preset",
     );
     for flag in ["--seed", "--steps"] {
         fails(&["train", "--resume", flag, "1"], 2, "cannot be used with");
