@@ -30,11 +30,11 @@ pub enum Command {
     Write(write::Options),
     /// Compare what a model expects next with what the corpus has
     Next(next::Options),
-    /// Print what a model says at every position of a text
+    /// Print the logits of every token at every position of a text (see `next` for a readable list)
     Logits(logits::Options),
-    /// Measure a model and write the report beside it
+    /// Measure a model and write report.md into its folder, in place of an older one
     Report(report::Options),
-    /// Time generation with the key/value cache and without
+    /// Compare generation with the key/value cache and without, then time it; prints only
     BenchCache(bench_cache::Options),
 }
 

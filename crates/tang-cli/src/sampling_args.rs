@@ -23,16 +23,16 @@ pub struct SamplingArgs {
     /// Choose among the K most likely characters; 0 means all
     #[arg(long, value_name = "K", default_value_t = GenerationConfig::default().top_k)]
     top_k: usize,
-    /// Choose among the most likely characters that together have this probability
+    /// Choose among the most likely characters that together have this probability; 1 means all
     #[arg(long, value_name = "P", default_value_t = GenerationConfig::default().top_p, allow_negative_numbers = true)]
     top_p: f32,
-    /// Above 1 makes characters that occurred less likely
+    /// Above 1 makes characters that occurred less likely; 1 is off
     #[arg(long, value_name = "R", default_value_t = GenerationConfig::default().repetition_penalty, allow_negative_numbers = true)]
     repetition_penalty: f32,
     /// Stop after this many characters, marks and final newline counted
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
-    /// Print each character as soon as it is chosen
+    /// Print each character as soon as it is chosen; not with --json
     #[arg(long, conflicts_with = "json")]
     pub stream: bool,
     /// Compute every step from the beginning instead of keeping keys and values
@@ -70,7 +70,10 @@ impl SamplingArgs {
         config.validate()?;
         let first = self.seed.unwrap_or_else(|| {
             let seed = random_seed();
-            note(format_args!("seed {seed}"));
+            // The most likely character needs no seed.
+            if self.temperature != 0.0 {
+                note(format_args!("seed {seed}"));
+            }
             seed
         });
         Ok((0..u64::from(self.number)).map(move |i| GenerationConfig {

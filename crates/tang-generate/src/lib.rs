@@ -7,14 +7,14 @@
 //! Decoder -> Logits -> mask -> penalty -> temperature -> top-k -> top-p -> Sampler -> token
 //! ```
 
-mod acrostic;
+mod acrostic_constraint;
 mod batch;
 mod cached_decoder;
 mod candidates;
 mod constraint;
 mod decoder;
 mod error;
-mod form;
+mod form_constraint;
 mod full_decoder;
 mod generation_config;
 mod generator;

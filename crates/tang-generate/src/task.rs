@@ -7,9 +7,9 @@ use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
     GenerateError,
-    acrostic::AcrosticConstraint,
+    acrostic_constraint::AcrosticConstraint,
     constraint::{Constraint, Mask},
-    form::FormConstraint,
+    form_constraint::FormConstraint,
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on what

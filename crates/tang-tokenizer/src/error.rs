@@ -10,7 +10,7 @@ pub enum TokenizerError {
     /// The text has a character that the vocabulary lacks.
     #[error(
         "character {position} of the text, `{character}` (U+{:04X}), is not in the vocabulary: \
-         use another, the model never saw this one",
+         use another",
         u32::from(*character)
     )]
     UnknownCharacter {

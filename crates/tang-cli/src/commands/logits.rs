@@ -11,7 +11,8 @@ use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{loaded_model::CheckpointArgs, user_text::user_text};
 
-/// The text, or token ids for a model without a vocabulary.
+/// The text, or token ids for a model without a vocabulary. A row a position, the newline before the
+/// text first; a number a token id.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang logits 春风 --json")]
 pub struct Options {

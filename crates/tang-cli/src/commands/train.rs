@@ -51,7 +51,7 @@ pub struct Options {
     /// Folder of the run [default: checkpoints/runs/MODEL-PRESET]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the run in that folder, as it was started
+    /// Go on with the run in that folder, as it was started; repeat --out and --corpus
     #[arg(long, conflicts_with_all = ["seed", "steps", "context", "kv_heads"])]
     resume: bool,
     /// Seed of the starting values and of the order of the poems [default: 0]

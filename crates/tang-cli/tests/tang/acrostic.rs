@@ -94,7 +94,7 @@ fn what_does_not_fit_is_refused() {
         (
             vec![four.as_str(), "--form", "七律"],
             1,
-            "wants 8 heads, one a line, and there are 4",
+            "wants 8 characters, one a line, and there are 4",
         ),
         (
             vec![&four, "--form", "五绝", "--line", "7"],
