@@ -162,12 +162,12 @@ impl fmt::Display for BenchCache {
         writeln!(f, "{}", self.exactness)?;
         writeln!(
             f,
-            "\nMilliseconds, median of {RUNS} interleaved runs after one to warm up (least-largest), sampling included; {}.\n",
+            "\nMedian of {RUNS} interleaved runs after one to warm up (least-largest in brackets), sampling included; {}.\n",
             self.machine
         )?;
         writeln!(
             f,
-            "| characters | with cache | without | speed-up | first token with | without | tokens through the model with | without |"
+            "| characters | ms with the cache | ms without | speed-up | ms to the first token with | without | tokens through the model with | without |"
         )?;
         writeln!(f, "|---:|---:|---:|---:|---:|---:|---:|---:|")?;
         for row in &self.timings {
@@ -186,7 +186,7 @@ impl fmt::Display for BenchCache {
         }
         write!(
             f,
-            "\nThe cache takes {} bytes a token (2 x {} layers x {} key/value heads x {} wide x 4).",
+            "\nThe cache takes {} bytes a token (2 x {} layers x {} key/value heads x {} wide x 4). The first token takes a little longer with it, since that memory is set aside first.",
             self.cache_bytes_per_token, self.layers, self.kv_heads, self.head_dim
         )
     }
