@@ -190,3 +190,73 @@ impl Sequence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tang_prosody::Form;
+    use tang_tokenizer::Vocabulary;
+
+    use super::*;
+
+    fn greedy() -> GenerationConfig {
+        GenerationConfig {
+            temperature: 0.0,
+            ..GenerationConfig::default()
+        }
+    }
+
+    /// Newline and marks are tokens 0 to 2, the characters 3 to 5.
+    fn vocabulary() -> Vocabulary {
+        Vocabulary::from_texts(["一丁七"])
+    }
+
+    #[test]
+    fn the_penalty_counts_the_prompt() {
+        let task = Task::continuation("一", &vocabulary()).unwrap();
+        let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
+        let chosen = |penalty| {
+            let config = GenerationConfig {
+                repetition_penalty: penalty,
+                ..greedy()
+            };
+            let mut sequence = Sequence::new(task.clone(), &config, 8).unwrap();
+            sequence.advance(&logits).unwrap().token
+        };
+        assert_eq!(chosen(1.0), 3);
+        // 一 stands in the prompt: 3.0 / 2 is below 2.0.
+        assert_eq!(chosen(2.0), 4);
+    }
+
+    #[test]
+    fn the_mask_holds_for_greedy_too() {
+        let vocabulary = vocabulary();
+        let task = Task::form(Form::WuJue.into(), &vocabulary, 32).unwrap();
+        let mut sequence = Sequence::new(task, &greedy(), 32).unwrap();
+        let logits = [9.0, 8.0, 7.0, 1.0, 3.0, 2.0];
+        let step = sequence.advance(&logits).unwrap();
+        assert_eq!((step.token, step.forced), (4, false));
+        // The probability is the model's own, masked tokens included.
+        let sum: f64 = logits.iter().map(|l| f64::from(*l).exp()).sum();
+        assert!((step.log_prob - (3.0 - sum.ln())).abs() < 1e-5);
+    }
+
+    #[test]
+    fn top_k_sees_the_logits_after_the_penalty() {
+        let task = Task::continuation("一", &vocabulary()).unwrap();
+        let config = GenerationConfig {
+            temperature: 1.0,
+            top_k: 1,
+            repetition_penalty: 2.0,
+            ..GenerationConfig::default()
+        };
+        for seed in 0..20 {
+            let config = GenerationConfig {
+                seed,
+                ..config.clone()
+            };
+            let mut sequence = Sequence::new(task.clone(), &config, 8).unwrap();
+            let step = sequence.advance(&[0.0, 0.0, 0.0, 3.0, 2.0, 1.0]).unwrap();
+            assert_eq!(step.token, 4);
+        }
+    }
+}
