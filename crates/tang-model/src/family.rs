@@ -1,5 +1,6 @@
 //! The two families of networks: what differs between them, by name.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{ModelConfig, ModelError, ParameterSpec, gpt2, llama};
@@ -69,5 +70,27 @@ impl Family {
             Self::Gpt2 => gpt2::canonical_name(name),
             Self::Llama { .. } => llama::canonical_name(name),
         }
+    }
+}
+
+/// Reads the part of a `config.json` that a family needs.
+pub(crate) fn parse<T: DeserializeOwned>(json: Value) -> Result<T, ModelError> {
+    serde_json::from_value(json).map_err(|e| ModelError::Config {
+        reason: e.to_string(),
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Asserts that a configuration is refused with `word` once `key` is `value`.
+    #[track_caller]
+    pub(crate) fn assert_refused(good: &Value, key: &str, value: Value, word: &str) {
+        Family::config_from_json(good.clone()).unwrap();
+        let mut json = good.clone();
+        json[key] = value;
+        let error = Family::config_from_json(json).unwrap_err().to_string();
+        assert!(error.contains(word), "{error}");
     }
 }

@@ -1,16 +1,18 @@
 //! GPT-2 as Hugging Face transformers stores it.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Family, Initial, ModelConfig, ModelError, ParameterSpec};
+use crate::{
+    Family, Initial, ModelConfig, ModelError, ParameterSpec, family::parse, parameters::OUTPUT_HEAD,
+};
 
 /// `model_type` in `config.json`.
 pub(crate) const MODEL_TYPE: &str = "gpt2";
 const PREFIX: &str = "transformer.";
 
 /// The part of `config.json` that matters here.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Json {
     vocab_size: usize,
     n_positions: usize,
@@ -34,11 +36,8 @@ fn yes() -> bool {
 }
 
 pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
+    let json: Json = parse(json)?;
     let refuse = |reason| Err(ModelError::Config { reason });
-    let json: Json = match serde_json::from_value(json) {
-        Ok(json) => json,
-        Err(e) => return refuse(e.to_string()),
-    };
     if json.activation_function != "gelu_new" {
         let got = json.activation_function;
         return refuse(format!("activation `{got}` instead of `gelu_new`"));
@@ -87,7 +86,7 @@ pub(crate) fn config_to_json(config: &ModelConfig) -> Value {
 pub(crate) fn canonical_name(name: &str) -> Option<String> {
     if name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") {
         None
-    } else if name.starts_with(PREFIX) || name == "lm_head.weight" {
+    } else if name.starts_with(PREFIX) || name == OUTPUT_HEAD {
         Some(name.to_owned())
     } else {
         Some(format!("{PREFIX}{name}"))
@@ -148,21 +147,14 @@ pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
         let name = format!("{PREFIX}ln_f.{part}");
         add(format!("final_norm.{part}"), name, &[width], initial);
     }
-    if !config.tied_head {
-        let shape = [config.vocab_size, width];
-        add(
-            "output_head".into(),
-            "lm_head.weight".into(),
-            &shape,
-            normal,
-        );
-    }
+    list.extend(ParameterSpec::output_head(config));
     list
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::tests::assert_refused;
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {
@@ -174,10 +166,7 @@ mod tests {
             ("n_embd", json!("wide"), "wide"),
             ("n_head", Value::Null, "null"),
         ] {
-            let mut json = good.clone();
-            json[key] = value;
-            let error = config_from_json(json).unwrap_err().to_string();
-            assert!(error.contains(word), "{error}");
+            assert_refused(&good, key, value, word);
         }
     }
 

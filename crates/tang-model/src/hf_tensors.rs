@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     ModelConfig, ModelError, ParameterSpec, Stored, Weights, host_tensor::HostTensor, parameters,
+    parameters::OUTPUT_HEAD,
 };
-
-/// Name of the output head in both families; a tied one may be stored, too.
-const OUTPUT_HEAD: &str = "lm_head.weight";
 
 /// Puts the tensors of a checkpoint together to the parameters of a model.
 ///

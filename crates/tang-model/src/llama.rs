@@ -1,16 +1,16 @@
 //! Llama as Hugging Face transformers stores it.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Family, Initial, ModelConfig, ModelError, ParameterSpec};
+use crate::{Family, Initial, ModelConfig, ModelError, ParameterSpec, family::parse};
 
 /// `model_type` in `config.json`.
 pub(crate) const MODEL_TYPE: &str = "llama";
 const DEFAULT_THETA: f64 = 10_000.0;
 
 /// The part of `config.json` that matters here.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct Json {
     vocab_size: usize,
     max_position_embeddings: usize,
@@ -40,7 +40,7 @@ struct Json {
     rope_parameters: Option<RopeParameters>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct RopeParameters {
     #[serde(default)]
     rope_theta: Option<f64>,
@@ -49,11 +49,8 @@ struct RopeParameters {
 }
 
 pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
+    let json: Json = parse(json)?;
     let refuse = |reason| Err(ModelError::Config { reason });
-    let json: Json = match serde_json::from_value(json) {
-        Ok(json) => json,
-        Err(e) => return refuse(e.to_string()),
-    };
     if json.hidden_act != "silu" {
         let got = json.hidden_act;
         return refuse(format!("activation `{got}` instead of `silu`"));
@@ -188,20 +185,14 @@ pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
         &[width],
         Initial::Ones,
     ));
-    if !config.tied_head {
-        list.push(ParameterSpec::as_stored(
-            "output_head",
-            "lm_head.weight",
-            &head,
-            normal,
-        ));
-    }
+    list.extend(ParameterSpec::output_head(config));
     list
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::family::tests::assert_refused;
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {
@@ -215,10 +206,7 @@ mod tests {
             ("rope_parameters", json!({"rope_type": "yarn"}), "scaled"),
             ("hidden_size", Value::Null, "null"),
         ] {
-            let mut json = good.clone();
-            json[key] = value;
-            let error = config_from_json(json).unwrap_err().to_string();
-            assert!(error.contains(word), "{error}");
+            assert_refused(&good, key, value, word);
         }
     }
 

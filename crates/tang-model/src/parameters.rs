@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{Family, ModelConfig};
 
+/// Name of the output head in the checkpoints of both families; a tied one may be stored, too.
+pub(crate) const OUTPUT_HEAD: &str = "lm_head.weight";
+
 /// How a parameter starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Initial {
@@ -94,6 +97,13 @@ impl ParameterSpec {
             initial,
             stored: Stored::Transposed { parts },
         }
+    }
+
+    /// The output head, which a tied model does not have.
+    pub(crate) fn output_head(config: &ModelConfig) -> Option<Self> {
+        let shape = [config.vocab_size, config.width];
+        (!config.tied_head)
+            .then(|| Self::as_stored("output_head", OUTPUT_HEAD, &shape, Initial::NORMAL))
     }
 
     /// How many numbers the parameter has.
