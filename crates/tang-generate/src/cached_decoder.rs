@@ -4,7 +4,7 @@ use tang_model::{KvCache, ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
 use crate::{
-    Decoder, Logits,
+    Decoder, Logits, PrefixCache,
     decoder::{last_logits, padded},
 };
 
@@ -13,6 +13,7 @@ use crate::{
 #[derive(Debug)]
 pub struct CachedDecoder<'a> {
     model: &'a Transformer,
+    prefix: Option<&'a PrefixCache<'a>>,
     cache: KvCache,
     forwarded: usize,
 }
@@ -22,8 +23,18 @@ impl<'a> CachedDecoder<'a> {
     pub fn new(model: &'a Transformer) -> Self {
         Self {
             model,
-            cache: new_cache(model, 0),
+            prefix: None,
+            cache: empty_cache(model, 0),
             forwarded: 0,
+        }
+    }
+
+    /// A decoder without sequences, whose prefill does not compute again what all prompts of a
+    /// batch have in common with `prefix`.
+    pub fn with_prefix(prefix: &'a PrefixCache<'a>) -> Self {
+        Self {
+            prefix: Some(prefix),
+            ..Self::new(prefix.model())
         }
     }
 
@@ -31,31 +42,44 @@ impl<'a> CachedDecoder<'a> {
     pub fn cache(&self) -> &KvCache {
         &self.cache
     }
+
+    /// Adds tokens to each row, as many as it has, and gives the logits behind its last one.
+    fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, ModelError> {
+        let added: Vec<usize> = rows.iter().map(|row| row.len()).collect();
+        let held = self.cache.lengths().iter();
+        let ends: Vec<usize> = held.zip(&added).map(|(held, new)| held + new).collect();
+        let ids = padded(self.model, rows);
+        let hidden = self.model.forward(ids, Some(&mut self.cache))?;
+        // What the padding wrote is forgotten before anything could see it.
+        self.cache.truncate(&ends);
+        self.forwarded += added.iter().sum::<usize>();
+        last_logits(self.model, hidden, &added)
+    }
 }
 
-fn new_cache(model: &Transformer, batch: usize) -> KvCache {
+/// A cache of `rows` rows with room for the whole context.
+pub(crate) fn empty_cache(model: &Transformer, rows: usize) -> KvCache {
     let config = model.config();
-    KvCache::new(config, batch, config.context, &model.device())
+    KvCache::new(config, rows, config.context, &model.device())
 }
 
 impl Decoder for CachedDecoder<'_> {
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
-        let lengths: Vec<usize> = prompts.iter().map(|prompt| prompt.len()).collect();
-        self.cache = new_cache(self.model, prompts.len());
-        let ids = padded(self.model, prompts);
-        let hidden = self.model.forward(ids, Some(&mut self.cache))?;
-        // What the padding wrote is forgotten before anything could see it.
-        self.cache.truncate(&lengths);
-        self.forwarded += lengths.iter().sum::<usize>();
-        last_logits(self.model, hidden, &lengths)
+        let mut shared = 0;
+        self.cache = match self.prefix {
+            Some(prefix) => {
+                shared = prefix.shared_by(prompts);
+                prefix.rows(prompts.len(), shared)
+            }
+            None => empty_cache(self.model, prompts.len()),
+        };
+        let rest: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
+        self.append(&rest)
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
         let rows: Vec<&[TokenId]> = tokens.chunks(1).collect();
-        let ids = padded(self.model, &rows);
-        let hidden = self.model.forward(ids, Some(&mut self.cache))?;
-        self.forwarded += tokens.len();
-        last_logits(self.model, hidden, &vec![1; tokens.len()])
+        self.append(&rows)
     }
 
     fn select(&mut self, rows: &[usize]) {

@@ -2,7 +2,7 @@
 
 use tang_generate::{
     CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig, Generator,
-    Sequence, Task, generate_batch,
+    PrefixCache, Sequence, Task, generate_batch,
 };
 use tang_model::{ModelConfig, Transformer, Weights, device, parameters};
 use tang_prosody::{Form, Layout, LineLength};
@@ -151,6 +151,50 @@ fn a_decoder_is_as_new_after_a_generation() {
     run(&mut decoder, first, &config);
     let again = run(&mut decoder, second, &config);
     assert_eq!(again, run(&mut CachedDecoder::new(&model), second, &config));
+}
+
+#[test]
+fn a_common_prefix_is_computed_once() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let ids = |text: &str| vocabulary.encode(text).unwrap();
+    let prefix = PrefixCache::new(&model, &ids("七上三丁丈")).unwrap();
+    let mut decoder = CachedDecoder::with_prefix(&prefix);
+    let mut forwarded = 0;
+    for (texts, computed) in [
+        (vec!["七上三丁丈万下"], 2),
+        (vec!["七上三丁丈"], 1), // the last token's logits are not kept
+        (vec!["七上"], 1),
+        (vec!["七上三丈"], 1), // parts from the prefix at its fourth token
+        (vec!["丈七上"], 3),
+        (
+            vec!["七上三丁丈万下", "七上三丁丈下", "七上三丁丈万下不与丏"],
+            2 + 1 + 5,
+        ),
+        (vec!["七上三丁丈万", "七上下", "七上三"], 4 + 1 + 1),
+    ] {
+        let prompts: Vec<Vec<TokenId>> = texts.iter().map(|text| ids(text)).collect();
+        let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
+        let mut full = FullDecoder::new(&model);
+        let next = vec![ids("丑")[0]; texts.len()];
+        let got = [decoder.prefill(&prompts), decoder.decode(&next)];
+        let wanted = [full.prefill(&prompts), full.decode(&next)];
+        for (got, wanted) in got.into_iter().zip(wanted) {
+            for (got, wanted) in got.unwrap().rows().zip(wanted.unwrap().rows()) {
+                for (a, b) in got.iter().zip(wanted) {
+                    assert!((a - b).abs() < 1e-4, "{texts:?}: {a} and {b}");
+                }
+            }
+        }
+        forwarded += computed + texts.len();
+        assert_eq!(decoder.forwarded_tokens(), forwarded, "{texts:?}");
+    }
+    assert!(PrefixCache::new(&model, &[3; CONTEXT + 1]).is_err());
+    let full = [ids("七上三丁丈"), vec![3; CONTEXT]].concat();
+    assert!(
+        decoder.prefill(&[&full]).is_err(),
+        "too long behind the prefix"
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{ModelConfig, ModelError};
 /// Each row has a length of its own, and that length is the only record of positions: a row's
 /// next token stands at position `length`. Keys and values beyond a row's length are never read,
 /// so [`truncate`](Self::truncate) only lowers numbers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KvCache {
     layers: Vec<LayerCache>,
     lengths: Vec<usize>,
@@ -20,7 +20,7 @@ pub struct KvCache {
 
 /// Keys and values of one layer, each `[batch, kv_heads, capacity, head_dim]`: keys after rotation,
 /// both before they are repeated for the query heads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct LayerCache {
     keys: Tensor<4>,
     values: Tensor<4>,

@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> Result<()> {
             size - 1
         );
     }
-    let logits = position_logits(&model, &tokens)?;
+    let logits = position_logits(&model, &tokens, None)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.json {
         let json = LogitsJson {
