@@ -16,7 +16,8 @@ pub trait Decoder {
     ///
     /// # Errors
     ///
-    /// [`ModelError::TextTooLong`] if one is longer than the context.
+    /// [`ModelError::TextTooLong`] if one is longer than the context, or
+    /// [`ModelError::ContextFull`] if it is so behind a prefix that was computed before.
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError>;
 
     /// Adds one token to each sequence and gives the logits that follow.

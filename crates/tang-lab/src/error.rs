@@ -34,6 +34,38 @@ pub enum LabError {
         /// By how much the token won.
         margin: f32,
     },
+    /// More or fewer tokens went through the model than the formula says.
+    #[error(
+        "{what}: {counted} tokens went through the model where the formula has {expected}: work is done twice or left out"
+    )]
+    Count {
+        /// What was counted.
+        what: String,
+        /// Tokens that went through.
+        counted: usize,
+        /// Tokens that should have.
+        expected: usize,
+    },
+    /// Rows of a batch that differ in their seeds drew the same.
+    #[error("{rows} rows with different seeds drew the same poem at temperature 1")]
+    SameDraws {
+        /// The rows.
+        rows: usize,
+    },
+    /// A generation depends on the one before it.
+    #[error("{what}: a decoder that was used before gives another poem than a new one")]
+    Leftover {
+        /// The case.
+        what: String,
+    },
+    /// The end of the context is not where it should be.
+    #[error("a context of {context} tokens: {what}")]
+    Limit {
+        /// Positions of the model.
+        context: usize,
+        /// What happened.
+        what: String,
+    },
     /// A timed generation gave another text than its counterpart.
     #[error(
         "timing {characters} characters, run {run}: the texts with the cache and without differ from token {step} on; no time is given"

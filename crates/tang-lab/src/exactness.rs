@@ -27,6 +27,19 @@ pub struct Exactness {
     pub smallest_margin: f32,
 }
 
+impl Exactness {
+    /// Nothing compared yet, of so many cases.
+    pub(crate) fn of(cases: usize) -> Self {
+        Self {
+            cases,
+            tokens: 0,
+            ties: 0,
+            largest_logit_difference: 0.0,
+            smallest_margin: f32::INFINITY,
+        }
+    }
+}
+
 impl fmt::Display for Exactness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -48,13 +61,7 @@ pub fn exactness(
     cases: usize,
     on_progress: &mut dyn FnMut(&str),
 ) -> Result<Exactness, LabError> {
-    let mut result = Exactness {
-        cases,
-        tokens: 0,
-        ties: 0,
-        largest_logit_difference: 0.0,
-        smallest_margin: f32::INFINITY,
-    };
+    let mut result = Exactness::of(cases);
     for (done, case) in test_cases(lab, cases)?.into_iter().enumerate() {
         if done.is_multiple_of(50) {
             on_progress(&format!("cache exactness: {done} of {cases} poems"));
@@ -66,7 +73,8 @@ pub fn exactness(
     Ok(result)
 }
 
-fn compare(
+/// Runs one case on both decoders, step by step, and takes what it shows into `result`.
+pub(crate) fn compare(
     cached: &mut impl Decoder,
     full: &mut impl Decoder,
     context: usize,
@@ -96,7 +104,7 @@ fn compare(
 }
 
 /// Fails if a draw that was won by `margin` cannot have been turned by logits that are `gap` apart.
-fn different_token(
+pub(crate) fn different_token(
     what: &str,
     config: &GenerationConfig,
     gap: f32,
@@ -176,13 +184,7 @@ mod tests {
                 ..GenerationConfig::default()
             },
         };
-        let mut result = Exactness {
-            cases: 1,
-            tokens: 0,
-            ties: 0,
-            largest_logit_difference: 0.0,
-            smallest_margin: f32::INFINITY,
-        };
+        let mut result = Exactness::of(1);
         let new = |fault| Fake {
             steps: 0,
             lead,

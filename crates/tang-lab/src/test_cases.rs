@@ -49,6 +49,13 @@ fn samplers() -> Vec<(&'static str, GenerationConfig)> {
             },
         ),
         (
+            "top-p 0.85",
+            GenerationConfig {
+                top_p: 0.85,
+                ..plain(1.0)
+            },
+        ),
+        (
             "top-p 0.9",
             GenerationConfig {
                 top_p: 0.9,

@@ -1,6 +1,9 @@
 //! The suite runs on an untrained model and says what it should.
 
-use tang_lab::{LabModel, bench_cache, cache_paths, exactness, report};
+use tang_lab::{
+    LabModel, batch_exactness, bench_cache, cache_paths, exactness, fresh_runs, prefix_reuse,
+    report,
+};
 use tang_model::{ModelConfig, Transformer, Weights, device};
 use tang_tokenizer::Vocabulary;
 
@@ -30,6 +33,45 @@ fn the_cache_is_exact_on_every_path() {
     assert_eq!((exact.cases, exact.ties), (40, 0));
     assert!(exact.tokens > 40 * 15, "{exact}");
     assert!(exact.smallest_margin > 0.0 && exact.smallest_margin < 0.1);
+}
+
+#[test]
+fn a_batch_is_exact_and_rows_that_ended_cost_nothing() {
+    let batch = batch_exactness(&lab(), 40).unwrap();
+    assert_eq!((batch.rows, batch.ties), (40, 0));
+    assert!(batch.shortest_prompt < batch.longest_prompt, "{batch}");
+    assert_eq!(batch.forwarded, batch.forwarded_alone);
+    assert!(batch.largest_logit_difference < 1e-4);
+    assert_eq!(batch.distinct_draws, batch.draws);
+}
+
+#[test]
+fn runs_leave_nothing_behind_and_end_with_the_context() {
+    let fresh = fresh_runs(&lab()).unwrap();
+    assert_eq!(fresh.repeated, 24);
+    let limits: Vec<_> = fresh
+        .limits
+        .iter()
+        .map(|limit| (limit.asked, limit.got, limit.finish_reason))
+        .collect();
+    assert_eq!(
+        limits,
+        [
+            (127, 127, "max_new_tokens"),
+            (128, 128, "max_new_tokens"),
+            (129, 129, "max_new_tokens"),
+            (130, 129, "context_full"),
+        ]
+    );
+}
+
+#[test]
+fn a_kept_prefix_is_exact_and_costs_the_rest() {
+    let reuse = prefix_reuse(&lab(), 1).unwrap();
+    assert_eq!((reuse.prefix, reuse.prompt), (96, 100));
+    assert_eq!((reuse.forwarded, reuse.forwarded_without), (4, 100));
+    // The prompt of 100 leaves 28 positions, and the last token needs none.
+    assert_eq!(reuse.exactness.tokens, 8 * 29);
 }
 
 #[test]
