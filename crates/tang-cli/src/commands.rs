@@ -9,6 +9,7 @@ mod acrostic;
 mod bench_cache;
 mod continue_from;
 mod data;
+mod kv_cost;
 mod logits;
 mod next;
 mod report;
@@ -36,6 +37,8 @@ pub enum Command {
     Report(report::Options),
     /// Compare generation with the key/value cache and without, then time it; prints only
     BenchCache(bench_cache::Options),
+    /// Work out what a key/value cache of any geometry costs; needs no model
+    KvCost(kv_cost::Options),
 }
 
 impl Command {
@@ -55,6 +58,7 @@ impl Command {
             Self::Logits(options) => logits::run(options)?,
             Self::Report(options) => report::run(options)?,
             Self::BenchCache(options) => bench_cache::run(options)?,
+            Self::KvCost(options) => kv_cost::run(options)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -40,6 +40,17 @@ pub(crate) fn log_sum_exp(logits: &[f32]) -> f64 {
     f64::from(best) + sum.ln()
 }
 
+/// The entropy, in nats, of the distribution that logits stand for: 0 if it is sure of one token, the
+/// logarithm of their number if all are equally likely.
+pub fn entropy(logits: &[f32]) -> f64 {
+    let normaliser = log_sum_exp(logits);
+    logits
+        .iter()
+        .map(|logit| normaliser - f64::from(*logit))
+        .map(|surprise| (-surprise).exp() * surprise)
+        .sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +66,14 @@ mod tests {
     fn log_sum_exp_of_large_logits() {
         let wanted = 1000.0 + (1.0 + (-1.0_f64).exp()).ln();
         assert!((log_sum_exp(&[1000.0, 999.0]) - wanted).abs() < 1e-6);
+    }
+
+    #[test]
+    fn entropy_is_the_mean_surprise() {
+        assert!((entropy(&[7.0; 4]) - 4.0_f64.ln()).abs() < 1e-6);
+        assert!(entropy(&[200.0, 0.0, 0.0]).abs() < 1e-6);
+        let shares = [0.5_f32, 0.25, 0.25];
+        let wanted = 1.5 * 2.0_f64.ln();
+        assert!((entropy(&shares.map(f32::ln)) - wanted).abs() < 1e-6);
     }
 }

@@ -33,6 +33,13 @@ impl LogitsProcessor for TopP {
     }
 }
 
+/// How many tokens of a whole vocabulary top-p keeps at temperature 1, from the logits of each.
+pub fn top_p_count(logits: &[f32], p: f32) -> usize {
+    let mut candidates = Candidates::of_tokens(0..logits.len() as TokenId, logits);
+    TopP(p).process(&[], &mut candidates);
+    candidates.len()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +60,7 @@ mod tests {
             let mut list = candidates(&logits);
             TopP(p).process(&[], &mut list);
             assert_eq!(tokens(&list), kept, "p = {p}");
+            assert_eq!(top_p_count(&logits, p), kept.len(), "p = {p}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 use tang_generate::{
-    CachedDecoder, Decoder, GenerationConfig, Generator, Sequence, Task, generate_batch,
+    CachedDecoder, Decoder, GenerationConfig, Generator, Sequence, generate_batch,
 };
 use tang_tokenizer::TokenId;
 
@@ -12,6 +12,7 @@ use crate::{
     LabError, LabModel,
     cache_paths::{difference, widen, within_tolerance},
     exactness::different_token,
+    sampling_lab::free_samples,
     test_cases::{TestCase, test_cases},
 };
 
@@ -71,7 +72,11 @@ impl fmt::Display for BatchExactness {
 pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, LabError> {
     let cases = test_cases(lab, rows)?;
     let mut batched = CachedDecoder::new(&lab.model);
-    let sequences = in_one_batch(lab, &mut batched, &cases)?;
+    let mut sequences = cases
+        .iter()
+        .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
+        .collect::<Result<Vec<_>, _>>()?;
+    generate_batch(&mut batched, &mut sequences)?;
     let gap = largest_logit_difference(lab, &sequences)?;
     within_tolerance("a batch", gap)?;
     let mut ties = 0;
@@ -106,19 +111,6 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
         draws: DRAWS,
         distinct_draws: distinct_draws(lab)?,
     })
-}
-
-fn in_one_batch(
-    lab: &LabModel,
-    decoder: &mut CachedDecoder,
-    cases: &[TestCase],
-) -> Result<Vec<Sequence>, LabError> {
-    let mut sequences = cases
-        .iter()
-        .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
-        .collect::<Result<Vec<_>, _>>()?;
-    generate_batch(decoder, &mut sequences)?;
-    Ok(sequences)
 }
 
 /// Over the whole texts, all in one ragged batch: all but their last two tokens as prompts, then
@@ -171,20 +163,13 @@ fn compare_alone(
 }
 
 fn distinct_draws(lab: &LabModel) -> Result<usize, LabError> {
-    let cases: Vec<TestCase> = (0..DRAWS as u64)
-        .map(|seed| TestCase {
-            name: format!("seed {seed}"),
-            task: Task::open(),
-            config: GenerationConfig {
-                seed,
-                temperature: 1.0,
-                top_k: 0,
-                top_p: 1.0,
-                ..GenerationConfig::default()
-            },
-        })
-        .collect();
-    let sequences = in_one_batch(lab, &mut CachedDecoder::new(&lab.model), &cases)?;
+    let config = GenerationConfig {
+        temperature: 1.0,
+        top_k: 0,
+        top_p: 1.0,
+        ..GenerationConfig::default()
+    };
+    let sequences = free_samples(lab, &config, DRAWS)?;
     let distinct: HashSet<&[TokenId]> = sequences.iter().map(Sequence::tokens).collect();
     match distinct.len() {
         1 => Err(LabError::SameDraws { rows: DRAWS }),

@@ -94,6 +94,53 @@ pub enum LabError {
         /// Why.
         reason: String,
     },
+    /// A size of a geometry, or a length, is 0.
+    #[error("{what} is 0: it must be 1 or more")]
+    Zero {
+        /// Which one.
+        what: &'static str,
+    },
+    /// One size of a geometry must divide another.
+    #[error("{whole}, {number}, is not divisible by {divisor} {part}: use a divisor of {number}")]
+    NotDivisible {
+        /// What is to be divided.
+        whole: &'static str,
+        /// How much of it there is.
+        number: u64,
+        /// Into what.
+        part: &'static str,
+        /// Into how many.
+        divisor: u64,
+    },
+    /// A number is too large to be counted.
+    #[error(
+        "about {number:.1e} {what} are more than can be counted, {}: use smaller numbers",
+        u64::MAX
+    )]
+    TooLarge {
+        /// What was counted.
+        what: &'static str,
+        /// About how many.
+        number: f64,
+    },
+    /// A text is no size of memory.
+    #[error(
+        "`{text}` is no size of memory: write a number above 0 and a unit, B, KiB, MiB, GiB, TiB, PiB or EiB, as in 24GiB; below 16 EiB"
+    )]
+    Size {
+        /// The text.
+        text: String,
+    },
+    /// Nothing has this name.
+    #[error("no {what} `{name}`: use one of {known}")]
+    UnknownName {
+        /// What should have it.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
     /// Generation failed.
     #[error(transparent)]
     Generate(#[from] GenerateError),

@@ -4,6 +4,7 @@ mod acrostic;
 mod checkpoint;
 mod continuation;
 mod data;
+mod kv_cost;
 mod lab;
 mod logits;
 mod model;

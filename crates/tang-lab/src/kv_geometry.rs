@@ -1,0 +1,303 @@
+//! What of a model decides the size of its key/value cache.
+
+use std::fmt;
+
+use serde::Serialize;
+use tang_model::ModelConfig;
+
+use crate::{Bytes, Dtype, LabError, grouped::grouped};
+
+/// The sizes of a decoder-only Transformer that its cache depends on. They may be anything until
+/// [`validate`](Self::validate) has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KvGeometry {
+    /// Number of blocks, L.
+    pub layers: u64,
+    /// Width of the residual stream, D.
+    pub width: u64,
+    /// Number of query heads, h; divides the width.
+    pub heads: u64,
+    /// Number of key/value heads, g; divides the query heads.
+    pub kv_heads: u64,
+    /// Format of the numbers of cache and weights.
+    pub dtype: Dtype,
+}
+
+impl From<&ModelConfig> for KvGeometry {
+    /// The geometry of a network of this project, whose numbers are 32-bit floats.
+    fn from(config: &ModelConfig) -> Self {
+        Self {
+            layers: config.layers as u64,
+            width: config.width as u64,
+            heads: config.heads as u64,
+            kv_heads: config.kv_heads as u64,
+            dtype: Dtype::F32,
+        }
+    }
+}
+
+impl KvGeometry {
+    /// Checks that there can be a model of this geometry.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Zero`] or [`LabError::NotDivisible`] with the sizes that do not fit.
+    pub fn validate(&self) -> Result<(), LabError> {
+        for (what, size) in [
+            ("the number of layers", self.layers),
+            ("the width", self.width),
+            ("the number of query heads", self.heads),
+            ("the number of key/value heads", self.kv_heads),
+        ] {
+            if size == 0 {
+                return Err(LabError::Zero { what });
+            }
+        }
+        for (whole, number, part, divisor) in [
+            ("the width", self.width, "query heads", self.heads),
+            (
+                "the number of query heads",
+                self.heads,
+                "key/value heads",
+                self.kv_heads,
+            ),
+        ] {
+            if !number.is_multiple_of(divisor) {
+                return Err(LabError::NotDivisible {
+                    whole,
+                    number,
+                    part,
+                    divisor,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Width of one head, D/h.
+    pub fn head_dim(&self) -> u64 {
+        self.width / self.heads
+    }
+
+    /// Query heads that share one key/value head, h/g.
+    pub fn heads_per_kv_head(&self) -> u64 {
+        self.heads / self.kv_heads
+    }
+
+    /// Bytes of keys and values a token: 2 x layers x kv_heads x head_dim x bytes a number.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::TooLarge`] if they are 2^64 or more.
+    pub fn bytes_per_token(&self) -> Result<Bytes, LabError> {
+        let factors = [
+            2,
+            self.layers,
+            self.kv_heads,
+            self.head_dim(),
+            self.dtype.bytes(),
+        ];
+        product("bytes of cache a token", &factors).map(Bytes)
+    }
+
+    /// Bytes of the weights as textbooks estimate them, 12 L D^2 numbers: attention has four
+    /// matrices of D x D a layer, and the feed-forward network two of D x 4D (Kaplan et al.,
+    /// *Scaling Laws for Neural Language Models*, 2020). Embeddings, gating, and the smaller key and
+    /// value matrices of shared heads are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::TooLarge`] if they are 2^64 or more.
+    pub fn weight_bytes(&self) -> Result<Bytes, LabError> {
+        let factors = [12, self.layers, self.width, self.width, self.dtype.bytes()];
+        product("bytes of weights", &factors).map(Bytes)
+    }
+
+    /// Tokens whose cache weighs as much as the weights, n* = 6 D h/g.
+    ///
+    /// It is 2 L g (D/h) n = 12 L D^2 solved for n: the layers cancel, and so do the bytes, since
+    /// cache and weights have the same format.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::TooLarge`] if they are 2^64 or more.
+    pub fn crossover_tokens(&self) -> Result<u64, LabError> {
+        let factors = [6, self.width, self.heads_per_kv_head()];
+        product("tokens that weigh as much as the weights", &factors)
+    }
+
+    /// The arithmetic intensity of attention in decoding, in FLOP a byte of cache that is read:
+    /// 2 (h/g) / bytes a number, which at two bytes is h/g.
+    ///
+    /// Each number of the cache is read once and meets h/g query heads, with a multiplication and an
+    /// addition each (Shazeer, *Fast Transformer Decoding: One Write-Head is All You Need*, 2019).
+    pub fn flop_per_byte(&self) -> f64 {
+        2.0 * self.heads_per_kv_head() as f64 / self.dtype.bytes() as f64
+    }
+
+    /// This geometry with other numbers of key/value heads, most first: one for each query head
+    /// (MHA), one for four where that divides (GQA), its own, and a single one (MQA).
+    pub(crate) fn variants(&self) -> Vec<Self> {
+        let mut counts = vec![self.heads, self.kv_heads, 1];
+        if self.heads.is_multiple_of(4) {
+            counts.push(self.heads / 4);
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts.dedup();
+        let with = |kv_heads| Self { kv_heads, ..*self };
+        counts.into_iter().map(with).collect()
+    }
+
+    /// What the sharing of key/value heads is called: multi-head, grouped-query (Ainslie et al.,
+    /// *GQA*, 2023) or multi-query attention.
+    pub(crate) fn sharing(&self) -> &'static str {
+        match self.kv_heads {
+            g if g == self.heads => "MHA",
+            1 => "MQA",
+            _ => "GQA",
+        }
+    }
+}
+
+impl fmt::Display for KvGeometry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "L = {} layers, D = {} wide, h = {} query heads, g = {} key/value heads of {}, {}",
+            grouped(self.layers),
+            grouped(self.width),
+            grouped(self.heads),
+            grouped(self.kv_heads),
+            grouped(self.head_dim()),
+            self.dtype
+        )
+    }
+}
+
+/// The product of whole numbers, of which none is 0.
+///
+/// # Errors
+///
+/// [`LabError::TooLarge`] if it is 2^64 or more.
+pub(crate) fn product(what: &'static str, factors: &[u64]) -> Result<u64, LabError> {
+    factors
+        .iter()
+        .try_fold(1, |product: u64, factor| product.checked_mul(*factor))
+        .ok_or_else(|| LabError::TooLarge {
+            what,
+            number: factors.iter().map(|factor| *factor as f64).product(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: KvGeometry = KvGeometry {
+        layers: 32,
+        width: 4096,
+        heads: 32,
+        kv_heads: 8,
+        dtype: Dtype::F16,
+    };
+
+    #[test]
+    fn impossible_geometries_name_their_numbers() {
+        GOOD.validate().unwrap();
+        for (bad, wanted) in [
+            (KvGeometry { layers: 0, ..GOOD }, "layers is 0"),
+            (KvGeometry { width: 0, ..GOOD }, "width is 0"),
+            (KvGeometry { heads: 0, ..GOOD }, "query heads is 0"),
+            (
+                KvGeometry {
+                    kv_heads: 0,
+                    ..GOOD
+                },
+                "key/value heads is 0",
+            ),
+            (
+                KvGeometry { heads: 24, ..GOOD },
+                "the width, 4096, is not divisible by 24 query heads",
+            ),
+            (
+                KvGeometry {
+                    kv_heads: 5,
+                    ..GOOD
+                },
+                "query heads, 32, is not divisible by 5 key/value heads",
+            ),
+            (
+                KvGeometry {
+                    kv_heads: 64,
+                    ..GOOD
+                },
+                "not divisible by 64",
+            ),
+        ] {
+            let error = bad.validate().unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_counted_are_errors() {
+        let huge = KvGeometry {
+            layers: u64::MAX,
+            width: u64::MAX,
+            heads: 1,
+            kv_heads: 1,
+            ..GOOD
+        };
+        for error in [
+            huge.bytes_per_token().unwrap_err(),
+            huge.weight_bytes().unwrap_err(),
+            huge.crossover_tokens().unwrap_err(),
+        ] {
+            assert!(matches!(error, LabError::TooLarge { .. }), "{error}");
+        }
+        let message = huge.weight_bytes().unwrap_err().to_string();
+        assert!(
+            message.contains("about 1.5e59 bytes of weights"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn intensity_counts_the_query_heads_a_number_meets() {
+        for (kv_heads, dtype, wanted) in [
+            (32, Dtype::F16, 1.0),
+            (8, Dtype::F16, 4.0),
+            (1, Dtype::Bf16, 32.0),
+            (8, Dtype::F32, 2.0),
+            (8, Dtype::Int8, 8.0),
+        ] {
+            let geometry = KvGeometry {
+                kv_heads,
+                dtype,
+                ..GOOD
+            };
+            assert_eq!(geometry.flop_per_byte(), wanted, "{geometry}");
+        }
+    }
+
+    #[test]
+    fn variants_are_listed_once_each() {
+        let counts = |heads, kv_heads| {
+            let geometry = KvGeometry {
+                heads,
+                kv_heads,
+                ..GOOD
+            };
+            let variants = geometry.variants();
+            let row = |v: &KvGeometry| (v.kv_heads, v.sharing());
+            variants.iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(counts(32, 32), [(32, "MHA"), (8, "GQA"), (1, "MQA")]);
+        assert_eq!(
+            counts(64, 8),
+            [(64, "MHA"), (16, "GQA"), (8, "GQA"), (1, "MQA")]
+        );
+        assert_eq!(counts(4, 2), [(4, "MHA"), (2, "GQA"), (1, "MQA")]);
+        assert_eq!(counts(1, 1), [(1, "MHA")]);
+    }
+}
