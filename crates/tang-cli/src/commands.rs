@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 mod acrostic;
 mod bench_cache;
+mod check;
 mod continue_from;
 mod data;
 mod kv_cost;
@@ -29,6 +30,8 @@ pub enum Command {
     Continue(continue_from::Options),
     /// Write a poem of a fixed form
     Write(write::Options),
+    /// Judge poems by rhyme and tones
+    Check(check::Options),
     /// Compare what a model expects next with what the corpus has
     Next(next::Options),
     /// Print the logits of every token at every position of a text (see `next` for a readable list)
@@ -50,6 +53,7 @@ impl Command {
     pub fn run(&self) -> Result<ExitCode> {
         match self {
             Self::Train(options) => return train::run(options),
+            Self::Check(options) => return check::run(options),
             Self::Data(options) => data::run(options)?,
             Self::Acrostic(options) => acrostic::run(options)?,
             Self::Continue(options) => continue_from::run(options)?,

@@ -1,7 +1,8 @@
 //! `tang`: build the corpus, train a model, write poems with it, measure it.
 //!
 //! Data goes to stdout, progress and notes to stderr. The exit code is 0, or 1 after an error, 2
-//! after wrong usage, 130 after an interrupt.
+//! after wrong usage, 130 after an interrupt; `tang check` says with 1 that a poem is wrong, and with 2
+//! that there is none to read.
 
 use std::{io, process::ExitCode};
 
@@ -19,12 +20,14 @@ mod lab_args;
 mod loaded_model;
 mod note;
 mod poem_generation;
+mod poem_input;
 mod poem_output;
 mod poem_text;
 mod progress;
 mod sampling_args;
 mod training_watch;
 mod user_text;
+mod verdict_output;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,7 +1,12 @@
 //! The text that a user typed, as the model knows text.
 
+use std::sync::LazyLock;
+
 use tang_corpus::Converter;
 use tang_prosody::{COMMA, FULL_STOP};
+
+/// Made once, as building its tables takes longer than a poem.
+static CONVERTER: LazyLock<Converter> = LazyLock::new(Converter::traditional_to_simplified);
 
 /// Simplified characters, `，` and `。` for the ASCII marks, and no white space: how the lines of a
 /// pasted poem are broken or indented means nothing.
@@ -15,7 +20,7 @@ pub fn user_text(typed: &str) -> String {
             _ => c,
         })
         .collect();
-    Converter::traditional_to_simplified().convert(&text)
+    CONVERTER.convert(&text)
 }
 
 #[cfg(test)]

@@ -21,9 +21,22 @@ pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
         let message = "it is neither a file nor a pipe";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
+    read_stream_bounded(File::open(path)?)
+}
+
+/// Reads at most 1 GiB to the end.
+///
+/// # Errors
+///
+/// Those of the stream, and [`io::ErrorKind::FileTooLarge`] if it gives more.
+pub fn read_stream_bounded(stream: impl Read) -> io::Result<Vec<u8>> {
+    read_up_to(LIMIT, stream)
+}
+
+fn read_up_to(limit: u64, stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
+    stream.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
         let message = "it has more than 1 GiB, which no file of this kind has";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
@@ -55,5 +68,13 @@ mod tests {
         assert_eq!(kind(&folder.path().join("b")), io::ErrorKind::NotFound);
         #[cfg(unix)]
         assert_eq!(kind(Path::new("/dev/zero")), io::ErrorKind::InvalidInput);
+    }
+
+    #[test]
+    fn a_stream_without_end_is_given_up() {
+        assert_eq!(read_stream_bounded(&b"text"[..]).unwrap(), b"text");
+        assert_eq!(read_up_to(4, &b"text"[..]).unwrap(), b"text");
+        let error = read_up_to(4, io::repeat(0)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 }

@@ -6,5 +6,5 @@ mod bounded_read;
 mod sha256;
 
 pub use atomic_file::{TEMPORARY_SUFFIX, write_atomically};
-pub use bounded_read::read_bounded;
+pub use bounded_read::{read_bounded, read_stream_bounded};
 pub use sha256::sha256_hex;

@@ -1,4 +1,4 @@
-//! What can go wrong when a form is named.
+//! What can go wrong when a form, a rhyme or a sequence is named.
 
 /// An error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,5 +14,19 @@ pub enum ProsodyError {
     LineLength {
         /// The length that was given.
         length: String,
+    },
+    /// The name is no level rhyme group.
+    #[error("unknown rhyme group `{name}`: use one of {known}")]
+    UnknownRhyme {
+        /// The name that was given.
+        name: String,
+        /// The heads of all groups.
+        known: String,
+    },
+    /// The name is none of the four sequences.
+    #[error("unknown sequence `{name}`: use one of ACBD, DCBD, BDAC, CDAC")]
+    UnknownSequence {
+        /// The name that was given.
+        name: String,
     },
 }

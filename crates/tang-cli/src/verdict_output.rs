@@ -1,0 +1,197 @@
+//! Verdicts on stdout.
+
+use std::{
+    fmt::Display,
+    io::{self, Write},
+};
+
+use clap::builder::styling::{AnsiColor, Style};
+use serde::Serialize;
+use tang_prosody::{COMMA, FULL_STOP, Fault, Form, LineVerdict, Scores, Share, Verdict};
+
+const RIGHT: Style = AnsiColor::Green.on_default();
+const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+/// A poem and what the rules say about it, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct JudgedPoem<'a> {
+    text: &'a str,
+    passes: bool,
+    passes_strictly: bool,
+    faults: Vec<Fault>,
+    /// `null` for a text without a strict form.
+    verdict: Option<Verdict>,
+}
+
+impl<'a> JudgedPoem<'a> {
+    /// `verdict` is that on `text`.
+    pub fn new(text: &'a str, verdict: Option<Verdict>) -> Self {
+        let is = |question: fn(&Verdict) -> bool| verdict.as_ref().is_some_and(question);
+        Self {
+            text,
+            passes: is(Verdict::passes),
+            passes_strictly: is(Verdict::passes_strictly),
+            faults: verdict.iter().flat_map(Verdict::faults).collect(),
+            verdict,
+        }
+    }
+
+    /// The verdict; `None` for a text without a strict form.
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref()
+    }
+}
+
+/// Prints a poem as one line of JSON.
+pub fn write_json(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, poem)?;
+    writeln!(out)
+}
+
+/// Prints a poem line by line with its tones, and what is wrong with it.
+pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
+    let Some(verdict) = &poem.verdict else {
+        return write_formless(out, poem.text);
+    };
+    let length = verdict.form.line_length();
+    writeln!(
+        out,
+        "{}  rhyme {} {}  tones {} {} {}",
+        verdict.form,
+        verdict
+            .rhyme
+            .map_or_else(|| "none".to_owned(), |group| group.to_string()),
+        yes_or_no(verdict.rhymes()),
+        verdict.sequence.name(length),
+        verdict.sequence,
+        yes_or_no(verdict.tones_fit()),
+    )?;
+    let lines = poem.text.split_inclusive([COMMA, FULL_STOP]);
+    for (text, line) in lines.zip(&verdict.lines) {
+        write_line(out, text, line)?;
+    }
+    if verdict.unknown() > 0 {
+        writeln!(
+            out,
+            "？ {} not in the table, taken for right",
+            verdict.unknown()
+        )?;
+    }
+    let faults: Vec<String> = poem
+        .faults
+        .iter()
+        .map(|fault| format!("{fault} ({})", fault.gloss()))
+        .collect();
+    let faults = faults.join(", ");
+    match (poem.passes, poem.passes_strictly) {
+        (_, true) => writeln!(out, "{}", styled(RIGHT, "passes")),
+        (true, false) => writeln!(
+            out,
+            "{}, but not --strict: {faults}",
+            styled(RIGHT, "passes")
+        ),
+        (false, _) => writeln!(out, "{}: {faults}", styled(WRONG, "broken")),
+    }
+}
+
+/// ` 白日依山尽，   仄  仄  平  平  仄   A`, a wrong tone in brackets, the faults at the end.
+fn write_line(out: &mut impl Write, text: &str, line: &LineVerdict) -> io::Result<()> {
+    write!(out, "  {text} ")?;
+    for (position, tones) in (1..).zip(&line.tones) {
+        let tones = tones.map_or_else(|| "？".to_owned(), |tones| tones.to_string());
+        if line.wrong.contains(&position) {
+            write!(out, "{}", styled(WRONG, format_args!("[{tones}]")))?;
+        } else {
+            write!(out, " {tones} ")?;
+        }
+    }
+    write!(out, "  {}", line.line_type)?;
+    if line.special {
+        write!(out, " special")?;
+    }
+    for fault in &line.faults {
+        write!(out, " {}", styled(WRONG, fault))?;
+    }
+    writeln!(out)
+}
+
+/// The beginning only, and escaped: such a text may be anything.
+fn write_formless(out: &mut impl Write, text: &str) -> io::Result<()> {
+    const SHOWN: usize = 32;
+    let mut beginning: String = text.chars().take(SHOWN).collect();
+    if beginning.len() < text.len() {
+        beginning.push('…');
+    }
+    writeln!(out, "  {}", beginning.escape_debug())?;
+    writeln!(
+        out,
+        "{}: no form; wanted are 4 or 8 lines of 5 or 7 Han characters, closed by {COMMA} and {FULL_STOP} in turn",
+        styled(WRONG, "broken")
+    )
+}
+
+fn yes_or_no(yes: bool) -> impl Display {
+    if yes {
+        styled(RIGHT, "(yes)")
+    } else {
+        styled(WRONG, "(no)")
+    }
+}
+
+fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A column of the table: its head, as wide as its numbers (a Chinese character takes two), and
+/// what it shows.
+type Column = (&'static str, fn(&Scores) -> Share);
+
+const COLUMNS: [Column; 10] = [
+    ("  rhyme", |scores| scores.rhyme),
+    ("  tones", |scores| scores.tones),
+    ("   both", |scores| scores.whole),
+    (" strict", |scores| scores.strict),
+    (" line 1", |scores| scores.first_line_rhyme),
+    ("  place", |scores| scores.positions),
+    ("     对", |scores| scores.dui),
+    ("     粘", |scores| scores.nian),
+    ("   孤平", |scores| scores.gu_ping),
+    (" 三平调", |scores| scores.san_ping),
+];
+
+/// Prints the share of poems, lines or places that keep each rule, by form.
+pub fn write_summary(out: &mut impl Write, poems: &[JudgedPoem]) -> io::Result<()> {
+    write!(out, "%      poems")?;
+    for (head, _) in COLUMNS {
+        write!(out, " {head}")?;
+    }
+    writeln!(out)?;
+    let mut all = Scores::default();
+    let kinds = Form::ALL.into_iter().map(Some).chain([None]);
+    for kind in kinds {
+        let mut scores = Scores::default();
+        for poem in poems {
+            if poem.verdict().map(|verdict| verdict.form) == kind {
+                scores.add(poem.verdict());
+            }
+        }
+        if scores.form.whole > 0 {
+            let name = kind.map_or("none", Form::name);
+            write_row(out, name, &scores)?;
+        }
+        all.merge(&scores);
+    }
+    write_row(out, "all ", &all)
+}
+
+/// The name has four columns.
+fn write_row(out: &mut impl Write, name: &str, scores: &Scores) -> io::Result<()> {
+    write!(out, "{name} {:>7}", scores.form.whole)?;
+    for (_, share) in COLUMNS {
+        match share(scores).rate() {
+            Some(rate) => write!(out, " {:>7.1}", 100.0 * rate)?,
+            None => write!(out, " {:>7}", "-")?,
+        }
+    }
+    writeln!(out)
+}

@@ -1,0 +1,210 @@
+//! `tang check`.
+
+use std::{fs, io::Write, process::Stdio};
+
+use tempfile::TempDir;
+
+use crate::{
+    model::{argument, model},
+    work::{Ended, SAMPLE, fails, prints, run, sample, tang},
+};
+
+const STRICT: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+const TRADITIONAL: &str = "白日依山盡，黃河入海流。欲窮千里目，更上一層樓。";
+/// 孤平 in the second line, else as the one above.
+const LENIENT: &str = "白日依山尽，日河入海流。欲穷千里目，更上一层楼。";
+/// Rhymes, but not in its tones.
+const WRONG: &str = "床前看月光，疑是地上霜。举头望山月，低头思故乡。";
+
+/// `tang check` of this on stdin.
+fn check(stdin: impl AsRef<[u8]>, flags: &[&str]) -> Ended {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("stdin");
+    fs::write(&path, stdin).unwrap();
+    run(tang(["check"])
+        .args(flags)
+        .stdin(fs::File::open(path).unwrap()))
+}
+
+#[test]
+fn a_poem_that_passes_is_shown_with_its_tones() {
+    let ended = check(STRICT, &[]);
+    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.stderr, "");
+    assert_eq!(
+        ended.stdout,
+        "五绝  rhyme 尤 (yes)  tones 仄起首句不入韵 ACBD (yes)\n  \
+           白日依山尽，  仄  仄  平  平  仄   A\n  \
+           黄河入海流。  平  平  仄  仄  平   C\n  \
+           欲穷千里目，  仄  平  平  仄  仄   B\n  \
+           更上一层楼。  中  仄  仄  平  平   D\n\
+         passes\n"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_marked_and_named() {
+    let ended = check(WRONG, &[]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.contains("rhyme 陽 (yes)"), "{}", ended.stdout);
+    let line = ended.stdout.lines().nth(2).unwrap();
+    assert!(line.contains("疑是地上霜。"), "{line}");
+    assert!(
+        line.contains("[仄]") && line.ends_with("D 出律 失对"),
+        "{line}"
+    );
+    let last = ended.stdout.lines().last().unwrap();
+    assert!(
+        last.starts_with("broken: 出律 (a tone out of place), 失对"),
+        "{last}"
+    );
+}
+
+#[test]
+fn strict_forbids_a_lone_level_tone() {
+    let lenient = check(LENIENT, &[]);
+    let strict = check(LENIENT, &["--strict"]);
+    assert_eq!((lenient.code, strict.code), (Some(0), Some(1)));
+    assert_eq!(lenient.stdout, strict.stdout);
+    let last = lenient.stdout.lines().last().unwrap();
+    assert_eq!(last, "passes, but not --strict: 孤平 (a lone level tone)");
+    assert_eq!(check(STRICT, &["--strict"]).code, Some(0));
+}
+
+#[test]
+fn one_wrong_poem_of_many_decides() {
+    let ended = check(format!("{STRICT}\n\n{WRONG}\n\n{STRICT}"), &["-"]);
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(ended.stdout.split("\n\n").count(), 3);
+}
+
+#[test]
+fn traditional_characters_and_typed_marks_are_understood() {
+    let typed = TRADITIONAL.replace('，', ",\n").replace('。', ".\n");
+    let ended = check(typed, &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert_eq!(ended.stdout, check(STRICT, &[]).stdout);
+}
+
+#[test]
+fn a_text_without_a_form_is_wrong_and_shown_harmlessly() {
+    let ended = check("白日\u{1b}[31m依山尽，黄河入海流。", &[]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.contains("白日\\u{1b}[31m依山尽"));
+    assert!(ended.stdout.contains("4 or 8 lines of 5 or 7"));
+}
+
+#[test]
+fn json_has_an_object_a_poem() {
+    let ended = check(format!("{STRICT}\n{LENIENT}\n{WRONG}\n春\n"), &["--json"]);
+    assert_eq!(ended.code, Some(1));
+    let poems: Vec<serde_json::Value> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(poems.len(), 4);
+    let passes = |field: &str| -> Vec<_> { poems.iter().map(|poem| poem[field] == true).collect() };
+    assert_eq!(passes("passes"), [true, true, false, false]);
+    assert_eq!(passes("passes_strictly"), [true, false, false, false]);
+    let verdict = &poems[0]["verdict"];
+    assert_eq!(poems[0]["text"], STRICT);
+    assert_eq!(verdict["form"], "五绝");
+    assert_eq!(verdict["rhyme"], "尤");
+    assert_eq!(verdict["sequence"], "ACBD");
+    assert_eq!(verdict["lines"][3]["tones"][0], "中");
+    assert_eq!(poems[1]["faults"], serde_json::json!(["孤平"]));
+    assert_eq!(
+        poems[2]["verdict"]["lines"][1]["wrong"],
+        serde_json::json!([4])
+    );
+    assert!(poems[3]["verdict"].is_null());
+}
+
+#[test]
+fn many_poems_are_a_table() {
+    let ended = run(&mut tang(["check", SAMPLE]));
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("120 poems"), "{}", ended.stderr);
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{}", ended.stdout);
+    for (line, wanted) in [
+        (1, "五绝      36"),
+        (5, "all      120    89.2    75.8    74.2    72.5"),
+    ] {
+        assert!(lines[line].starts_with(wanted), "{}", ended.stdout);
+    }
+    let asked = run(&mut tang(["check", SAMPLE, "--summary"]));
+    assert_eq!((asked.stdout, asked.stderr), (ended.stdout, String::new()));
+    let few = check(format!("{STRICT}\n春\n"), &["--summary"]).stdout;
+    assert!(few.contains("\nnone       1     0.0"), "{few}");
+    assert!(few.contains("\nall        2    50.0"), "{few}");
+    let json = run(&mut tang(["check", SAMPLE, "--json"]));
+    assert_eq!(json.stdout.lines().count(), sample().lines().count());
+}
+
+#[test]
+fn what_tang_writes_can_be_piped() {
+    let model = model();
+    for flags in [
+        ["write", "-n", "3", "--form", "五律"].as_slice(),
+        &["write", "-n", "3", "--stream", "--traditional"],
+        &["acrostic", "白日依山", "-n", "3", "--line", "5"],
+    ] {
+        let words = [flags, &["--seed", "1", "--checkpoint", &model]].concat();
+        let written = prints(&words);
+        let ended = check(&written, &["--json"]);
+        // The model was trained for a moment: whatever the verdict, there are three poems of strict form.
+        assert_eq!(ended.stdout.lines().count(), 3, "{written}");
+        assert!(!ended.stdout.contains("\"verdict\":null"), "{written}");
+    }
+}
+
+#[test]
+fn a_pipe_is_read() {
+    let mut child = tang(["check"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(STRICT.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .ends_with("passes\n")
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_another_code() {
+    let folder = TempDir::new().unwrap();
+    for (bytes, wanted) in [
+        (b"\xff\xfe".as_slice(), "not UTF-8"),
+        (b"", "is empty"),
+        (" \n\u{3000}\n".as_bytes(), "is empty"),
+    ] {
+        let path = folder.path().join("poems.txt");
+        fs::write(&path, bytes).unwrap();
+        let message = fails(&["check", path.to_str().unwrap()], 2, wanted);
+        assert!(message.contains("poems.txt"), "{message}");
+        let ended = check(bytes, &[]);
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.stderr.contains("stdin") && ended.stderr.contains(wanted));
+    }
+    fails(&["check", "missing.txt"], 2, "cannot read missing.txt");
+    fails(
+        &["check", argument(&folder)],
+        2,
+        "neither a file nor a pipe",
+    );
+    #[cfg(unix)]
+    fails(&["check", "/dev/zero"], 2, "neither a file nor a pipe");
+    fails(&["check", "--json", "--summary"], 2, "cannot be used with");
+}

@@ -1,0 +1,193 @@
+//! Judges a poem by its rhyme and tones.
+//!
+//! It shares no code with the patterns that poems are written by (`line_pattern.rs`), as it is to
+//! judge what they make.
+
+use crate::{
+    COMMA, FULL_STOP, Fault, Form, LineLength, LineSequence, LineType, LineVerdict, Readings, Tone,
+    ToneSet, Verdict, rhyme::Rhyme,
+};
+
+/// Judges a whole poem in simplified characters, by 王力《诗词格律》. `None` if it has no strict form
+/// ([`Form::of`]).
+///
+/// Any reading of a character counts, and one that is not known stands for all. Positions 2, 4, 6
+/// and the ends of the lines are compared with the four sequences. The best one is taken: that with
+/// the fewest wrong tones; of several, one that says of the first line whether it rhymes; of
+/// several, the likeliest.
+pub fn check(poem: &str) -> Option<Verdict> {
+    let form = Form::of(poem)?;
+    let (lines, ends): (Vec<Line>, Vec<char>) = poem
+        .split_terminator([COMMA, FULL_STOP])
+        .filter_map(|text| {
+            let line = Line::read(text, form.line_length());
+            Some((line, text.chars().next_back()?))
+        })
+        .unzip();
+    let rhyme = Rhyme::of(&ends);
+    let first_line_rhymes = rhyme.holds(0);
+    let (sequence, fits) = LineSequence::ALL
+        .map(|sequence| (sequence, fit_all(&lines, sequence)))
+        .into_iter()
+        .min_by(|(a, fits_a), (b, fits_b)| {
+            let key = |sequence: &LineSequence, fits: &[Fit]| {
+                let wrong: usize = fits.iter().map(|fit| fit.wrong.len()).sum();
+                (wrong, sequence.first_line_rhymes() != first_line_rhymes)
+            };
+            let by_prior = || b.prior(form).total_cmp(&a.prior(form));
+            key(a, fits_a).cmp(&key(b, fits_b)).then_with(by_prior)
+        })
+        .expect("there are four sequences");
+
+    let faults: Vec<_> = (0..lines.len())
+        .map(|index| faults(&lines, &fits, &rhyme, index))
+        .collect();
+    let lines = lines.into_iter().zip(fits).zip(faults);
+    Some(Verdict {
+        form,
+        rhyme: rhyme.group,
+        first_line_rhymes,
+        sequence,
+        lines: lines
+            .map(|((line, fit), faults)| LineVerdict {
+                line_type: fit.line_type,
+                tones: line.tones,
+                wrong: fit.wrong,
+                special: fit.special,
+                faults,
+            })
+            .collect(),
+    })
+}
+
+/// A line by the tones of its characters.
+struct Line {
+    length: LineLength,
+    tones: Vec<Option<ToneSet>>,
+}
+
+impl Line {
+    fn read(text: &str, length: LineLength) -> Self {
+        let tones = text
+            .chars()
+            .map(|c| Readings::of(c).map(Readings::tones))
+            .collect();
+        Self { length, tones }
+    }
+
+    /// What the character at `position`, counted from 1, can be.
+    fn tones(&self, position: usize) -> ToneSet {
+        self.tones[position - 1].unwrap_or(ToneSet::ANY)
+    }
+
+    fn can_be(&self, position: usize, tone: Tone) -> bool {
+        self.tones(position).contains(tone)
+    }
+
+    /// 二四六分明: the positions that are bound apart from the end.
+    fn beats(&self) -> impl Iterator<Item = usize> {
+        (2..self.length.chars()).step_by(2)
+    }
+}
+
+/// How a line compares with a type.
+struct Fit {
+    line_type: LineType,
+    wrong: Vec<usize>,
+    special: bool,
+}
+
+impl Fit {
+    /// The beats alternate; the end is the type's.
+    fn of(line: &Line, line_type: LineType) -> Self {
+        let end = line.length.chars();
+        let mut wanted = line_type.start(line.length);
+        let mut wrong = Vec::new();
+        for position in line.beats() {
+            if !line.can_be(position, wanted) {
+                wrong.push(position);
+            }
+            wanted = wanted.opposite();
+        }
+        if !line.can_be(end, line_type.end()) {
+            wrong.push(end);
+        }
+        // 平平仄平仄 for 平平平仄仄: the two before the end change places, and the first of the five is
+        // level for it.
+        let special = line_type == LineType::B
+            && wrong == [end - 1]
+            && line.can_be(end - 2, Tone::Oblique)
+            && line.can_be(end - 4, Tone::Level);
+        if special {
+            wrong.clear();
+        }
+        Self {
+            line_type,
+            wrong,
+            special,
+        }
+    }
+
+    /// What the character at a beat counts as in 对 and 粘: in the special line, the last one is
+    /// oblique as in the usual line.
+    fn beat(&self, line: &Line, position: usize) -> ToneSet {
+        if self.special && position == line.length.chars() - 1 {
+            Tone::Oblique.into()
+        } else {
+            line.tones(position)
+        }
+    }
+}
+
+fn fit_all(lines: &[Line], sequence: LineSequence) -> Vec<Fit> {
+    (0..)
+        .zip(lines)
+        .map(|(index, line)| Fit::of(line, sequence.line_type(index)))
+        .collect()
+}
+
+/// The faults of the line at `index`, counted from 0.
+fn faults(lines: &[Line], fits: &[Fit], rhyme: &Rhyme, index: usize) -> Vec<Fault> {
+    let (line, fit) = (&lines[index], &fits[index]);
+    let closes_couplet = index % 2 == 1;
+    let end = line.length.chars();
+    let mut faults = Vec::new();
+    let mut note = |fault, is_there| {
+        if is_there {
+            faults.push(fault);
+        }
+    };
+    note(Fault::Tone, !fit.wrong.is_empty());
+    if index > 0 {
+        let before = (&lines[index - 1], &fits[index - 1]);
+        let beats = || {
+            line.beats()
+                .map(|at| (fit.beat(line, at), before.1.beat(before.0, at)))
+        };
+        if closes_couplet {
+            note(Fault::Dui, !beats().all(|(a, b)| can_differ(a, b)));
+        } else {
+            note(Fault::Nian, !beats().all(|(a, b)| a.intersects(b)));
+        }
+    }
+    let gu_ping = fit.line_type == LineType::C
+        && !line.can_be(end - 4, Tone::Level)
+        && !line.can_be(end - 2, Tone::Level);
+    note(Fault::GuPing, gu_ping);
+    let san_ping = fit.line_type == LineType::D
+        && !line.can_be(end - 2, Tone::Oblique)
+        && line.can_be(end - 1, Tone::Level)
+        && line.can_be(end, Tone::Level);
+    note(Fault::SanPing, san_ping);
+    if closes_couplet {
+        note(Fault::OffRhyme, !rhyme.holds(index));
+        note(Fault::SameRhyme, rhyme.repeats(index));
+    }
+    faults
+}
+
+fn can_differ(a: ToneSet, b: ToneSet) -> bool {
+    [Tone::Level, Tone::Oblique]
+        .into_iter()
+        .any(|tone| a.contains(tone) && b.contains(tone.opposite()))
+}

@@ -1,0 +1,55 @@
+//! Which lines of a poem rhyme.
+
+use std::cmp::Reverse;
+
+use crate::{Readings, RhymeGroup};
+
+/// How the ends of a poem's lines rhyme.
+pub(crate) struct Rhyme<'a> {
+    /// The last character of each line.
+    ends: &'a [char],
+    /// The group of most even lines; `None` if no even line ends in a known level reading.
+    pub(crate) group: Option<RhymeGroup>,
+}
+
+impl<'a> Rhyme<'a> {
+    /// Finds the group that most even lines share by any reading. Where there are several, one
+    /// with which the first line rhymes, then the one that their commonest readings are in.
+    pub(crate) fn of(ends: &'a [char]) -> Self {
+        let best = RhymeGroup::all()
+            .map(|group| {
+                let ranks = || even(ends).filter_map(|(_, end)| rank(end, group));
+                let first = ends.first().and_then(|end| rank(*end, group)).is_some();
+                let key = (ranks().count(), first, Reverse(ranks().sum::<usize>()));
+                (key, group)
+            })
+            .max();
+        let group = best.and_then(|((lines, ..), group)| (lines > 0).then_some(group));
+        Self { ends, group }
+    }
+
+    /// Whether line `line`, counted from 0, ends in the group, or in a character that is not known.
+    pub(crate) fn holds(&self, line: usize) -> bool {
+        let end = self.ends[line];
+        self.group
+            .is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
+    }
+
+    /// Whether line `line`, an even one counted from 1, ends like one of those before it.
+    pub(crate) fn repeats(&self, line: usize) -> bool {
+        even(self.ends).any(|(before, end)| before < line && end == self.ends[line])
+    }
+}
+
+/// The second, fourth, ... line, each with its number counted from 0.
+fn even(ends: &[char]) -> impl Iterator<Item = (usize, char)> {
+    ends.iter().copied().enumerate().skip(1).step_by(2)
+}
+
+/// At which place of a character's readings, the commonest first, one has this group.
+fn rank(end: char, group: RhymeGroup) -> Option<usize> {
+    Readings::of(end)?
+        .any()
+        .iter()
+        .position(|reading| reading.group == Some(group))
+}

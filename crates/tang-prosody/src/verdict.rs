@@ -1,0 +1,159 @@
+//! What the rules say about one poem.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::{Form, LineSequence, LineType, RhymeGroup, ToneSet};
+
+/// A way in which a line breaks the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// 出律: a tone is wrong at position 2, 4, 6 or at the end.
+    Tone,
+    /// 失对: the second line of a couplet is not opposite to the first at positions 2, 4, 6.
+    Dui,
+    /// 失粘: the first line of a couplet differs from the line before it there.
+    Nian,
+    /// 孤平: a line of type C whose only level tones are its second character (the fourth of seven) and its end.
+    GuPing,
+    /// 三平调: a line of type D that ends in three level tones.
+    SanPing,
+    /// 出韵: an even line ends outside the rhyme group of the others.
+    OffRhyme,
+    /// 重韵: an even line ends in the character that ended one before.
+    SameRhyme,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Tone,
+        Self::Dui,
+        Self::Nian,
+        Self::GuPing,
+        Self::SanPing,
+        Self::OffRhyme,
+        Self::SameRhyme,
+    ];
+
+    /// The Chinese name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tone => "出律",
+            Self::Dui => "失对",
+            Self::Nian => "失粘",
+            Self::GuPing => "孤平",
+            Self::SanPing => "三平调",
+            Self::OffRhyme => "出韵",
+            Self::SameRhyme => "重韵",
+        }
+    }
+
+    /// The fault in a few English words.
+    pub const fn gloss(self) -> &'static str {
+        match self {
+            Self::Tone => "a tone out of place",
+            Self::Dui => "a couplet not opposite",
+            Self::Nian => "couplets not linked",
+            Self::GuPing => "a lone level tone",
+            Self::SanPing => "three level tones at the end",
+            Self::OffRhyme => "a line out of rhyme",
+            Self::SameRhyme => "a rhyme character twice",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Fault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// What the rules say about a poem of strict form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// The form.
+    pub form: Form,
+    /// The rhyme group that most of the even lines end in; `None` if no character that is known
+    /// there has a level reading with a group.
+    pub rhyme: Option<RhymeGroup>,
+    /// Whether the first line ends in that group, too.
+    pub first_line_rhymes: bool,
+    /// The sequence that fits best.
+    pub sequence: LineSequence,
+    /// The lines in order.
+    pub lines: Vec<LineVerdict>,
+}
+
+/// What the rules say about a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineVerdict {
+    /// What the sequence wants here.
+    pub line_type: LineType,
+    /// The tones of each character by any of its readings; `None` if it is not known.
+    pub tones: Vec<Option<ToneSet>>,
+    /// The positions of wrong tones, counted from 1 as in 二四六分明.
+    pub wrong: Vec<usize>,
+    /// Whether it is right as the special line of type B, 平平仄平仄.
+    pub special: bool,
+    /// What is wrong with it, in the order of [`Fault::ALL`].
+    pub faults: Vec<Fault>,
+}
+
+impl Verdict {
+    /// Whether a line has this fault.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.lines.iter().any(|line| line.faults.contains(&fault))
+    }
+
+    /// The faults of all lines, each once, in the order of [`Fault::ALL`].
+    pub fn faults(&self) -> impl Iterator<Item = Fault> {
+        Fault::ALL.into_iter().filter(|fault| self.has(*fault))
+    }
+
+    /// Whether the even lines share a level rhyme group, and no rhyme character stands twice.
+    pub fn rhymes(&self) -> bool {
+        self.rhyme.is_some() && !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
+    }
+
+    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence. Then no couplet is
+    /// 失对 or 失粘 either.
+    pub fn tones_fit(&self) -> bool {
+        !self.has(Fault::Tone)
+    }
+
+    /// Whether the whole poem is right: rhyme and tones.
+    pub fn passes(&self) -> bool {
+        self.rhymes() && self.tones_fit()
+    }
+
+    /// Whether it [passes](Self::passes) without 孤平 and 三平调.
+    pub fn passes_strictly(&self) -> bool {
+        self.passes() && !self.has(Fault::GuPing) && !self.has(Fault::SanPing)
+    }
+
+    /// How many characters of the poem are not known. They stand for any tone and any rhyme.
+    pub fn unknown(&self) -> usize {
+        self.tones().filter(Option::is_none).count()
+    }
+
+    /// How many characters can be read either way.
+    pub fn two_tone(&self) -> usize {
+        self.tones()
+            .filter(|tones| *tones == Some(ToneSet::ANY))
+            .count()
+    }
+
+    fn tones(&self) -> impl Iterator<Item = Option<ToneSet>> {
+        self.lines
+            .iter()
+            .flat_map(|line| line.tones.iter().copied())
+    }
+}

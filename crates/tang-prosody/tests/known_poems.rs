@@ -1,0 +1,187 @@
+//! What the checker says of famous poems, in the wording of the corpus.
+
+use tang_prosody::{Fault, LineType, Verdict, check};
+
+fn verdict(poem: &str) -> Verdict {
+    check(poem).unwrap_or_else(|| panic!("{poem} has a form"))
+}
+
+fn rhyme(verdict: &Verdict) -> String {
+    verdict
+        .rhyme
+        .map_or_else(String::new, |group| group.to_string())
+}
+
+/// The faults of each line, counted from 1, that has some.
+fn faults(verdict: &Verdict) -> Vec<(usize, Vec<Fault>)> {
+    (1..)
+        .zip(&verdict.lines)
+        .filter(|(_, line)| !line.faults.is_empty())
+        .map(|(number, line)| (number, line.faults.clone()))
+        .collect()
+}
+
+#[test]
+fn regular_poems_have_no_fault() {
+    for (group, sequence, poem) in [
+        (
+            "尤",
+            "ACBD",
+            "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+        ),
+        (
+            "支",
+            "ACBD",
+            "红豆生南国，秋来发故枝。愿君多采撷，此物最相思。",
+        ),
+        // ACBD fits as well, but its first line rhymes.
+        (
+            "刪",
+            "DCBD",
+            "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。",
+        ),
+        (
+            "先",
+            "CDAC",
+            "月落乌啼霜满天，江枫渔父对愁眠。姑苏城外寒山寺，夜半钟声到客船。",
+        ),
+        (
+            "侵",
+            "ACBD",
+            "国破山河在，城春草木深。感时花溅泪，恨别鸟惊心。\
+             烽火连三月，家书抵万金。白头搔更短，浑欲不胜簪。",
+        ),
+        (
+            "尤",
+            "BDAC",
+            "空山新雨后，天气晚来秋。明月松间照，清泉石上流。\
+             竹喧归浣女，莲动下渔舟。随意春芳歇，王孙自可留。",
+        ),
+        (
+            "庚",
+            "BDAC",
+            "青山横北郭，白水绕东城。此地一为别，孤蓬万里征。\
+             浮云游子意，落日故人情。挥手自兹去，萧萧班马鸣。",
+        ),
+        (
+            "灰",
+            "CDAC",
+            "风急天高猨啸哀，渚清沙白鸟飞回。无边落木萧萧下，不尽长江衮衮来。\
+             万里悲秋常作客，百年多病独登台。艰难苦恨繁霜鬓，潦倒新停浊酒桮。",
+        ),
+        (
+            "先",
+            "CDAC",
+            "锦瑟无端五十弦，一弦一柱思华年。庄生晓梦迷蝴蝶，望帝春心托杜鹃。\
+             沧海月明珠有泪，蓝田日暖玉生烟。此情可待成追忆，只是当时已惘然。",
+        ),
+    ] {
+        let verdict = verdict(poem);
+        assert_eq!(faults(&verdict), [], "{poem}");
+        assert!(verdict.passes_strictly(), "{poem}");
+        assert_eq!(rhyme(&verdict), group, "{poem}");
+        assert_eq!(verdict.sequence.to_string(), sequence, "{poem}");
+        let first = verdict.lines[0].line_type;
+        let ends_level = [LineType::C, LineType::D].contains(&first);
+        assert_eq!(verdict.first_line_rhymes, ends_level, "{poem}");
+    }
+}
+
+#[test]
+fn the_special_line_is_right_and_counts_as_the_usual_one() {
+    let poem = "城阙辅三秦，风烟望五津。与君离别意，同是宦游人。\
+                海内存知己，天涯若比邻。无为在岐路，儿女共沾巾。";
+    let regular = verdict(poem);
+    assert_eq!(faults(&regular), []);
+    let special: Vec<_> = (1..)
+        .zip(&regular.lines)
+        .filter_map(|(number, line)| line.special.then_some(number))
+        .collect();
+    // 无为在岐路 is 平平仄平仄.
+    assert_eq!(special, [7]);
+    // With an oblique tone in its first place it is no special line.
+    let broken = verdict(&poem.replace("无为在", "月为在"));
+    assert!(!broken.lines[6].special);
+    assert_eq!(broken.lines[6].wrong, [4]);
+}
+
+#[test]
+fn silent_night_rhymes_but_its_tones_fail() {
+    let verdict = verdict("床前看月光，疑是地上霜。举头望山月，低头思故乡。");
+    assert_eq!(rhyme(&verdict), "陽");
+    assert!(verdict.rhymes() && verdict.first_line_rhymes);
+    assert!(!verdict.tones_fit() && !verdict.passes());
+}
+
+#[test]
+fn an_oblique_rhyme_is_none() {
+    let verdict = verdict("锄禾日当午，汗滴禾下土。谁知盘中餐，粒粒皆辛苦。");
+    assert_eq!(verdict.rhyme, None);
+    assert!(!verdict.rhymes() && !verdict.first_line_rhymes);
+    assert!(verdict.has(Fault::OffRhyme));
+}
+
+#[test]
+fn a_couplet_that_is_not_linked_is_named() {
+    let verdict = verdict("渭城朝雨浥轻尘，客舍青青杨柳春。劝君更尽一杯酒，西出阳关无故人。");
+    assert_eq!(rhyme(&verdict), "真");
+    assert!(verdict.rhymes() && !verdict.passes());
+    let lost: Vec<_> = faults(&verdict)
+        .into_iter()
+        .filter(|(_, faults)| faults.contains(&Fault::Nian))
+        .map(|(line, _)| line)
+        .collect();
+    assert_eq!(lost, [3]);
+    assert!(!verdict.has(Fault::Dui));
+}
+
+#[test]
+fn an_ancient_half_in_a_regulated_poem_is_found() {
+    let verdict = verdict(
+        "昔人已乘白云去，此地空余黄鹤楼。黄鹤一去不复返，白云千载空悠悠。\
+         晴川历历汉阳树，春草萋萋鹦鹉洲。日暮乡关何处是，烟波江上使人愁。",
+    );
+    assert_eq!(rhyme(&verdict), "尤");
+    assert!(verdict.rhymes() && !verdict.passes());
+    // 黄鹤一去不复返 wants a level tone at 去.
+    assert!(verdict.lines[2].faults.contains(&Fault::Tone));
+    assert_eq!(verdict.lines[2].wrong, [4]);
+}
+
+#[test]
+fn each_fault_is_found_alone() {
+    let regular = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+    for (from, to, line, wanted) in [
+        // A lone level tone is none while one of its neighbours is level.
+        ("黄河入", "日河入", 2, vec![Fault::GuPing]),
+        ("黄河入", "日河山", 0, vec![]),
+        ("一层楼", "山层楼", 4, vec![Fault::SanPing]),
+        ("层楼", "层山", 4, vec![Fault::OffRhyme]),
+        ("层楼", "层流", 4, vec![Fault::SameRhyme]),
+        ("一层", "一月", 4, vec![Fault::Tone, Fault::Dui]),
+    ] {
+        let verdict = verdict(&regular.replace(from, to));
+        let found = faults(&verdict);
+        let wanted: Vec<_> = (line > 0).then_some((line, wanted)).into_iter().collect();
+        assert_eq!(found, wanted, "{from} {to}");
+    }
+}
+
+#[test]
+fn what_is_not_known_stands_for_all_and_is_counted() {
+    let poem = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+    // 龘 is no character of the corpus.
+    let unknown = verdict(&poem.replace("黄河", "黄龘").replace('楼', "龘"));
+    assert_eq!(unknown.unknown(), 2);
+    assert!(unknown.passes_strictly());
+    assert_eq!(verdict(poem).unknown(), 0);
+    // 更 and 上 are level or oblique by the table, and so are others.
+    assert!(verdict(poem).two_tone() > 0);
+}
+
+#[test]
+fn only_whole_poems_are_judged() {
+    for text in ["", "白日依山尽，", "白日依山尽，黄河入海流。", "a"] {
+        assert_eq!(check(text), None, "{text}");
+    }
+}
