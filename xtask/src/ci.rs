@@ -13,13 +13,14 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// Clippy and rustdoc share one check of the dependencies, the tests compile them to machine code;
 /// all in the release profile, so that no dependency is built twice for one purpose.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("format", format),
     ("tidy", tidy::run),
     ("shared build", shared_build::run),
     ("clippy", clippy),
     ("documentation", documentation),
     ("tests", tests),
+    ("cache laboratory", cache_laboratory),
     ("transformers", hf_check::run),
 ];
 
@@ -59,6 +60,17 @@ fn tests() -> Result<()> {
     install_nextest()?;
     let arguments = "nextest run --workspace --release";
     process::run(process::cargo().args(arguments.split(' ')))
+}
+
+/// What the page says is counted and timed on the committed models, in its quick form.
+fn cache_laboratory() -> Result<()> {
+    let arguments = [
+        "bench-cache",
+        "--quick",
+        "--out",
+        "target/bench-cache-quick",
+    ];
+    process::output(process::tang().args(arguments)).map(drop)
 }
 
 /// Installs cargo-nextest where it is missing, without its self-update, which nothing here uses.

@@ -31,7 +31,7 @@ enum Chore {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<OsString>,
     },
-    /// Time generation with and without a cache; the last line is JSON
+    /// Measure what the key/value cache does; the last line is JSON
     BenchCache {
         /// Passed on to `tang bench-cache`
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]

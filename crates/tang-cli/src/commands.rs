@@ -38,7 +38,7 @@ pub enum Command {
     Logits(logits::Options),
     /// Measure a model and write report.md into its folder, in place of an older one
     Report(report::Options),
-    /// Compare generation with the key/value cache and without, then time it; prints only
+    /// Measure what the key/value cache does: results, work, memory, time; prints and writes a report
     BenchCache(bench_cache::Options),
     /// Work out what a key/value cache of any geometry costs; needs no model
     KvCost(kv_cost::Options),

@@ -16,7 +16,7 @@ use crate::{
 mod commands;
 mod corpus_build;
 mod error_message;
-mod lab_args;
+mod lab_model;
 mod loaded_model;
 mod note;
 mod poem_generation;
@@ -25,6 +25,7 @@ mod poem_output;
 mod poem_text;
 mod progress;
 mod sampling_args;
+mod source_commit;
 mod training_watch;
 mod user_text;
 mod verdict_output;

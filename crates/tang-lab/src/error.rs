@@ -3,6 +3,8 @@
 use tang_generate::GenerateError;
 use tang_model::ModelError;
 
+use crate::table::thousands;
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
@@ -78,9 +80,24 @@ pub enum LabError {
         /// Step of the first difference, from 0.
         step: usize,
     },
+    /// A cache has another size than the formula says.
+    #[error(
+        "a cache of {tokens} tokens, memory {what}: {} bytes, and the formula says {}: the cache does not keep what it should",
+        thousands(*got), thousands(*wanted)
+    )]
+    CacheBytes {
+        /// The part that is in use, or all that is set aside.
+        what: &'static str,
+        /// Tokens that the cache holds.
+        tokens: usize,
+        /// What the formula says.
+        wanted: usize,
+        /// What the cache says.
+        got: usize,
+    },
     /// The model allows none of the test cases.
     #[error(
-        "a model with {vocab_size} characters and {context} positions can write none of the test poems: train it on a larger corpus"
+        "a model with {vocab_size} characters and {context} positions can write none of the test poems: train it on a larger corpus, with 32 positions or more"
     )]
     NoCase {
         /// Characters that it knows.

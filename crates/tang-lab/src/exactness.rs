@@ -132,47 +132,10 @@ pub(crate) fn different_token(
 
 #[cfg(test)]
 mod tests {
-    use tang_generate::{Logits, Task};
-    use tang_model::ModelError;
+    use tang_generate::Task;
 
     use super::*;
-
-    /// Prefers the token after the last one, and the one after that second, `lead` behind; `fault`
-    /// is added to the second one's logit at one step.
-    struct Fake {
-        steps: usize,
-        lead: f32,
-        fault: Option<(usize, f32)>,
-    }
-
-    impl Fake {
-        fn logits(&mut self, last: TokenId) -> Logits {
-            let mut values: Vec<f32> = (0..20).map(|i| -(i as f32)).collect();
-            values[1] = -self.lead;
-            if let Some((_, fault)) = self.fault.filter(|(step, _)| *step == self.steps) {
-                values[1] += fault;
-            }
-            values.rotate_right(last as usize + 1);
-            self.steps += 1;
-            Logits::new(values, 20)
-        }
-    }
-
-    impl Decoder for Fake {
-        fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
-            Ok(self.logits(*prompts[0].last().unwrap()))
-        }
-
-        fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
-            Ok(self.logits(tokens[0]))
-        }
-
-        fn select(&mut self, _: &[usize]) {}
-
-        fn forwarded_tokens(&self) -> usize {
-            self.steps
-        }
-    }
+    use crate::fake_decoder::FakeDecoder;
 
     fn outcome(lead: f32, fault: Option<(usize, f32)>) -> Result<Exactness, LabError> {
         let case = TestCase {
@@ -185,10 +148,10 @@ mod tests {
             },
         };
         let mut result = Exactness::of(1);
-        let new = |fault| Fake {
-            steps: 0,
+        let new = |fault| FakeDecoder {
             lead,
             fault,
+            ..FakeDecoder::default()
         };
         compare(&mut new(fault), &mut new(None), 64, &case, &mut result).map(|()| result)
     }

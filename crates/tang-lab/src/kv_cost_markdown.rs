@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Bytes, CacheCost, KvCost, grouped::grouped};
+use crate::{Bytes, CacheCost, KvCost, table::thousands};
 
 impl fmt::Display for KvCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -11,7 +11,7 @@ impl fmt::Display for KvCost {
             f,
             "{}; n = {} tokens. Worked out, not measured.\n",
             self.geometry,
-            grouped(self.length)
+            thousands(self.length)
         )?;
         self.fmt_summary(f)?;
         self.fmt_lengths(f)?;
@@ -47,7 +47,7 @@ impl KvCost {
         writeln!(
             f,
             "| n*, whose cache weighs as much as the weights | {} tokens | 6 x D x h/g |",
-            grouped(crossover_tokens)
+            thousands(crossover_tokens)
         )?;
         writeln!(
             f,
@@ -66,7 +66,7 @@ impl KvCost {
             writeln!(
                 f,
                 "| sequences of n tokens in {memory} | {} | {how} |",
-                grouped(sequences)
+                thousands(sequences)
             )?;
         }
         Ok(())
@@ -83,7 +83,7 @@ impl KvCost {
             writeln!(
                 f,
                 "| {} | {} | {:.1}% | {}x | {}x |{}",
-                grouped(row.tokens),
+                thousands(row.tokens),
                 row.bytes,
                 100.0 * row.share_of_weights,
                 ratio(row.pair_ratio),
@@ -98,7 +98,7 @@ impl KvCost {
         writeln!(
             f,
             "\n| sharing | g | h/g | FLOP a byte | cache a token | cache of {} tokens | n* |{}",
-            grouped(self.length),
+            thousands(self.length),
             self.memory_title()
         )?;
         writeln!(
@@ -116,12 +116,12 @@ impl KvCost {
                 f,
                 "| {}{own} | {} | {} | {} | {} | {} | {} |{}",
                 row.sharing,
-                grouped(row.kv_heads),
-                grouped(row.heads_per_kv_head),
+                thousands(row.kv_heads),
+                thousands(row.heads_per_kv_head),
                 row.flop_per_byte,
                 row.bytes_per_token,
                 row.bytes,
-                grouped(row.crossover_tokens),
+                thousands(row.crossover_tokens),
                 memory_cell(row.sequences)
             )?;
         }
@@ -139,15 +139,15 @@ impl KvCost {
 }
 
 fn memory_cell(sequences: Option<u64>) -> String {
-    sequences.map_or(String::new(), |count| format!(" {} |", grouped(count)))
+    sequences.map_or(String::new(), |count| format!(" {} |", thousands(count)))
 }
 
 /// A ratio, with one decimal where it is not whole.
 fn ratio(value: f64) -> String {
-    let whole = grouped(value as u64);
+    let whole = thousands(value as u64);
     match (value.fract() * 10.0).round() {
         0.0 => whole,
-        10.0 => grouped(value as u64 + 1),
+        10.0 => thousands(value as u64 + 1),
         tenths => format!("{whole}.{tenths}"),
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use tang_model::ModelConfig;
 
-use crate::{Bytes, Dtype, LabError, grouped::grouped};
+use crate::{Bytes, Dtype, LabError, table::thousands};
 
 /// The sizes of a decoder-only Transformer that its cache depends on. They may be anything until
 /// [`validate`](Self::validate) has passed.
@@ -164,11 +164,11 @@ impl fmt::Display for KvGeometry {
         write!(
             f,
             "L = {} layers, D = {} wide, h = {} query heads, g = {} key/value heads of {}, {}",
-            grouped(self.layers),
-            grouped(self.width),
-            grouped(self.heads),
-            grouped(self.kv_heads),
-            grouped(self.head_dim()),
+            thousands(self.layers),
+            thousands(self.width),
+            thousands(self.heads),
+            thousands(self.kv_heads),
+            thousands(self.head_dim()),
             self.dtype
         )
     }

@@ -1,49 +1,75 @@
 //! What this project claims about the cache and about a model, measured: exactness first, then
-//! times, then samples to read.
+//! counts and sizes, then times, then samples to read.
 //!
 //! Nothing is printed; functions give values that display themselves, and say how far they are
 //! through a callback.
 
 mod batch_exactness;
 mod bench_cache;
+mod bench_page;
+mod bench_plan;
+mod bench_plots;
 mod bytes;
+mod cache_bytes;
 mod cache_paths;
+mod counting;
 mod dtype;
 mod error;
 mod exactness;
+#[cfg(test)]
+mod fake_decoder;
 mod fresh_runs;
-mod grouped;
+mod growth;
 mod kv_cost;
 mod kv_cost_markdown;
 mod kv_geometry;
 mod kv_preset;
 mod lab_model;
+mod length_timing;
+mod line_chart;
 mod loss_curve;
 mod machine;
+mod model_summary;
+mod prefill_timing;
 mod prefix_reuse;
+mod provenance;
 mod report;
 mod samples;
 mod sampling_lab;
 mod spread;
 mod step_candidates;
+mod subject;
+mod table;
 mod test_cases;
+mod timed_generation;
+mod timing;
 
 pub use batch_exactness::{BatchExactness, batch_exactness};
-pub use bench_cache::{BenchCache, LengthTiming, RunsTiming, bench_cache};
+pub use bench_cache::{BenchCache, ModelBench, bench_cache};
+pub use bench_plan::BenchPlan;
 pub use bytes::Bytes;
+pub use cache_bytes::{CacheBytes, CacheSize, HeadSharing, cache_bytes};
 pub use cache_paths::{CachePaths, cache_paths};
+pub use counting::{Counting, TokenCount, counting};
 pub use dtype::Dtype;
 pub use error::LabError;
 pub use exactness::{Exactness, exactness};
 pub use fresh_runs::{ContextLimit, FreshRuns, fresh_runs};
+pub use growth::{Growth, PowerLaw};
 pub use kv_cost::{CacheCost, KvCost, LengthCost};
 pub use kv_geometry::KvGeometry;
 pub use kv_preset::KvPreset;
 pub use lab_model::LabModel;
+pub use length_timing::{LengthSeries, LengthTiming, RunsTiming, SeriesGrowth};
 pub use loss_curve::{CurvePoint, loss_curve};
 pub use machine::Machine;
+pub use model_summary::ModelSummary;
+pub use prefill_timing::PrefillTiming;
 pub use prefix_reuse::{PrefixReuse, prefix_reuse};
+pub use provenance::{Commit, Provenance};
 pub use report::report;
 pub use sampling_lab::{SamplingLab, SettingSamples, sampling_lab};
 pub use spread::Spread;
 pub use step_candidates::StepCandidates;
+pub use subject::Subject;
+pub use timing::{Timing, timing};

@@ -1,8 +1,11 @@
 //! The loss over a training run, as a picture.
 
-use plotters::prelude::*;
+use plotters::prelude::SeriesLabelPosition;
 
-use crate::LabError;
+use crate::{
+    LabError,
+    line_chart::{Axis, BLUE, Line, LineChart, Scale, Stroke, VERMILION},
+};
 
 /// One point of a training run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,61 +24,48 @@ pub struct CurvePoint {
 ///
 /// [`LabError::Plot`] if there is no point to draw.
 pub fn loss_curve(points: &[CurvePoint]) -> Result<String, LabError> {
-    let plot = |e: &dyn std::fmt::Display| LabError::Plot {
-        reason: e.to_string(),
-    };
     let Some(last) = points.iter().map(|point| point.step).max() else {
-        return Err(plot(&"the log is empty"));
+        return Err(LabError::Plot {
+            reason: "the log is empty".to_owned(),
+        });
     };
-    let losses = || {
-        points
-            .iter()
-            .flat_map(|p| [Some(p.train), p.validation])
-            .flatten()
-    };
+    let training: Vec<_> = points.iter().map(|p| (p.step as f64, p.train)).collect();
+    let validation: Vec<_> = points
+        .iter()
+        .filter_map(|p| Some((p.step as f64, p.validation?)))
+        .collect();
+    let losses = || training.iter().chain(&validation).map(|(_, loss)| *loss);
     let low = losses().fold(f64::INFINITY, f64::min);
     let high = losses().fold(f64::NEG_INFINITY, f64::max);
-
-    let mut svg = String::new();
-    let area = SVGBackend::with_string(&mut svg, (800, 450)).into_drawing_area();
-    area.fill(&WHITE).map_err(|e| plot(&e))?;
-    let mut chart = ChartBuilder::on(&area)
-        .margin(20)
-        .x_label_area_size(40)
-        .y_label_area_size(50)
-        .build_cartesian_2d(0..last, low - 0.1..high + 0.1)
-        .map_err(|e| plot(&e))?;
-    chart
-        .configure_mesh()
-        .x_desc("steps")
-        .y_desc("nats a character")
-        .light_line_style(WHITE)
-        .draw()
-        .map_err(|e| plot(&e))?;
-    let train = points.iter().map(|p| (p.step, p.train));
-    let validation: Vec<(usize, f64)> = points
-        .iter()
-        .filter_map(|p| Some((p.step, p.validation?)))
-        .collect();
-    chart
-        .draw_series(LineSeries::new(train, BLUE.mix(0.5)))
-        .map_err(|e| plot(&e))?
-        .label("training")
-        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLUE.mix(0.5)));
-    chart
-        .draw_series(LineSeries::new(validation, RED.stroke_width(2)).point_size(3))
-        .map_err(|e| plot(&e))?
-        .label("validation")
-        .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], RED.stroke_width(2)));
-    chart
-        .configure_series_labels()
-        .background_style(WHITE)
-        .border_style(BLACK)
-        .draw()
-        .map_err(|e| plot(&e))?;
-    area.present().map_err(|e| plot(&e))?;
-    drop((chart, area));
-    Ok(svg)
+    let chart = LineChart {
+        title: "Loss while training",
+        x: Axis {
+            label: "optimiser steps",
+            range: 0.0..last as f64,
+            scale: Scale::Linear,
+        },
+        y: Axis {
+            label: "nats a character",
+            range: low - 0.1..high + 0.1,
+            scale: Scale::Linear,
+        },
+        lines: vec![
+            Line {
+                label: "training".to_owned(),
+                color: BLUE,
+                points: training,
+                stroke: Stroke::Thin,
+            },
+            Line {
+                label: "validation".to_owned(),
+                color: VERMILION,
+                points: validation,
+                stroke: Stroke::Dotted,
+            },
+        ],
+        legend: SeriesLabelPosition::UpperRight,
+    };
+    chart.to_svg()
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ pub struct Machine {
     pub processor: String,
     /// Cores that this process may use.
     pub cores: usize,
+    /// Threads that Burn computes with: one a core, or what RAYON_NUM_THREADS says.
+    pub threads: usize,
     /// Operating system and architecture.
     pub system: String,
 }
@@ -29,6 +31,7 @@ impl Machine {
         Self {
             processor,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: rayon::current_num_threads(),
             system: format!("{} {arch}", std::env::consts::OS),
         }
     }
@@ -39,9 +42,10 @@ impl fmt::Display for Machine {
         let Self {
             processor,
             cores,
+            threads,
             system,
         } = self;
-        write!(f, "{processor}, {cores} cores, {system}")
+        write!(f, "{processor}, {cores} cores, {threads} threads, {system}")
     }
 }
 
@@ -52,7 +56,7 @@ mod tests {
     #[test]
     fn names_this_machine() {
         let machine = Machine::this();
-        assert!(machine.cores > 0);
+        assert!(machine.cores > 0 && machine.threads > 0);
         assert!(machine.to_string().contains(std::env::consts::ARCH));
     }
 }

@@ -1,8 +1,12 @@
 //! The report that lies beside a trained model.
 
-use crate::{LabError, LabModel, bench_cache, cache_paths::cache_paths, samples::samples};
+use crate::{
+    BenchPlan, LabError, LabModel, Machine, ModelSummary, bench_page::runs, cache_bytes,
+    cache_paths, exactness, samples::samples, timing::trained_series,
+};
 
-/// The whole suite as Markdown: cache exactness, times, and samples. `quick` compares fewer poems.
+/// The suite on one model as Markdown: cache exactness, times, and samples. `quick` compares fewer
+/// poems and times shorter texts.
 ///
 /// # Errors
 ///
@@ -12,34 +16,48 @@ pub fn report(
     quick: bool,
     on_progress: &mut dyn FnMut(&str),
 ) -> Result<String, LabError> {
-    let config = lab.model.config();
+    let plan = match quick {
+        true => BenchPlan::QUICK,
+        false => BenchPlan::REPORT,
+    };
     on_progress("cache exactness: every length");
     let paths = cache_paths(lab)?;
-    let bench = bench_cache(lab, quick, on_progress)?;
+    let exactness = exactness(lab, plan.cases, on_progress)?;
+    let bytes = cache_bytes(lab)?;
+    let series = trained_series(lab, &plan, on_progress)?;
     on_progress("samples");
     let samples = samples(lab)?;
     Ok(format!(
         "# {name}
 
-{family}: {layers} layers, {width} wide, {heads} query heads, {kv_heads} key/value heads, context {context}, vocabulary {vocabulary}.
+{summary}.
 
 ## The cache changes no result
 
 {paths}
 
-{bench}
+{exactness}
+
+## The cache saves time
+
+From a prompt of one newline, sampling included; {machine}. {runs}
+
+{totals}
+
+{tokens}
+
+The cache takes {bytes}.
 
 ## Samples
 
 Seeds are counted from 0 in each list. In brackets: how surprising the model alone finds the poem.
 {samples}",
         name = lab.name,
-        layers = config.layers,
-        width = config.width,
-        heads = config.heads,
-        kv_heads = config.kv_heads,
-        family = config.family.name(),
-        context = config.context,
-        vocabulary = config.vocab_size,
+        summary = ModelSummary::of(&lab.model),
+        machine = Machine::this(),
+        runs = runs(plan.runs),
+        totals = series.totals(),
+        tokens = series.tokens(),
+        bytes = bytes.formula_text(),
     ))
 }

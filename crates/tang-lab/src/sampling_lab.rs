@@ -10,8 +10,8 @@ use tang_prosody::Form;
 
 use crate::{
     LabError, LabModel, StepCandidates,
-    grouped::grouped,
     step_candidates::{TOP_P, candidates, steps},
+    table::thousands,
 };
 
 /// Temperature, top-k and top-p of each row.
@@ -62,17 +62,16 @@ pub struct SettingSamples {
     pub first: String,
 }
 
-/// Writes free poems under each setting; `quick` writes fewer.
+/// Writes `samples` free poems under each setting.
 ///
 /// # Errors
 ///
 /// If generation fails.
 pub fn sampling_lab(
     lab: &LabModel,
-    quick: bool,
+    samples: usize,
     on_progress: &mut dyn FnMut(&str),
 ) -> Result<SamplingLab, LabError> {
-    let samples = if quick { 6 } else { 30 };
     let mut result = SamplingLab {
         samples,
         settings: Vec::new(),
@@ -160,7 +159,6 @@ fn beginning(text: &str) -> String {
 
 impl fmt::Display for SamplingLab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## What sampling does\n")?;
         writeln!(
             f,
             "{} free samples a row, seeds from 0. Broken: of none of the four forms. The log-probability is that of the model alone, in nats.\n",
@@ -192,7 +190,7 @@ impl fmt::Display for SamplingLab {
         writeln!(
             f,
             "\nHow many candidates top-p keeps at temperature 1, over the {} steps of its samples, ordered by entropy: few where the model is sure, many where it is not.\n",
-            grouped(self.steps as u64)
+            thousands(self.steps)
         )?;
         write!(f, "| step | entropy, nats |")?;
         for p in TOP_P {
@@ -233,7 +231,7 @@ pub(crate) mod tests {
     fn settings_do_what_they_are_for() {
         let lab = untrained();
         let mut notes = 0;
-        let result = sampling_lab(&lab, true, &mut |_| notes += 1).unwrap();
+        let result = sampling_lab(&lab, 6, &mut |_| notes += 1).unwrap();
         assert_eq!((result.samples, notes), (6, SETTINGS.len()));
         let row = |setting| {
             let found = SETTINGS.iter().position(|other| *other == setting);
@@ -280,7 +278,7 @@ pub(crate) mod tests {
             }],
         };
         let text = result.to_string();
-        assert!(text.starts_with("## What sampling does\n"));
+        assert!(text.starts_with("30 free samples a row"), "{text}");
         assert!(
             text.contains("| 1.5 | 20 | off | 29 | 10% | -2.35 | 床前明月光 |"),
             "{text}"

@@ -39,9 +39,15 @@ impl Spread {
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decimals = match self.median_ms {
+            ..1.0 => 3,
+            ..10.0 => 2,
+            ..1000.0 => 1,
+            _ => 0,
+        };
         write!(
             f,
-            "{:.1} ({:.1}-{:.1})",
+            "{:.decimals$} ({:.decimals$}-{:.decimals$})",
             self.median_ms, self.min_ms, self.max_ms
         )
     }
@@ -59,6 +65,14 @@ mod tests {
             (1.0, 3.0, 10.0)
         );
         assert_eq!(Spread::of(vec![4.0, 1.0, 2.0, 9.0]).median_ms, 3.0);
-        assert_eq!(spread.to_string(), "3.0 (1.0-10.0)");
+    }
+
+    #[test]
+    fn small_times_have_more_decimals() {
+        let shown = |ms: f64| Spread::of(vec![ms, ms, 2.0 * ms]).to_string();
+        assert_eq!(shown(0.25), "0.250 (0.250-0.500)");
+        assert_eq!(shown(3.0), "3.00 (3.00-6.00)");
+        assert_eq!(shown(25.0), "25.0 (25.0-50.0)");
+        assert_eq!(shown(2500.0), "2500 (2500-5000)");
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use tang_generate::{GenerateError, Logits, Sequence, entropy, position_logits, top_p_count};
 use tang_tokenizer::TokenId;
 
-use crate::{LabError, LabModel, grouped::grouped};
+use crate::{LabError, LabModel, table::thousands};
 
 /// Values of top-p whose candidates are counted.
 pub(crate) const TOP_P: [f32; 4] = [0.5, 0.85, 0.9, 0.95];
@@ -98,7 +98,7 @@ impl fmt::Display for StepCandidates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "| {} | {:.2} |", self.place, self.entropy)?;
         for kept in self.kept {
-            write!(f, " {} |", grouped(kept as u64))?;
+            write!(f, " {} |", thousands(kept))?;
         }
         write!(f, " {} |", self.text)
     }

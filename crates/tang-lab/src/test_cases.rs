@@ -17,6 +17,8 @@ const PREFIXES: [&str; 10] = [
     "万里",
     "一片孤城万仞山，羌笛",
 ];
+/// Room for a prompt and some lines.
+const LEAST_CONTEXT: usize = 32;
 const HEADS: [&str; 6] = ["春眠不觉", "一路平安", "山", "日月", "春夏秋冬", "天下"];
 
 /// One generation to make with the cache and without.
@@ -101,10 +103,10 @@ fn tasks(lab: &LabModel) -> Vec<(String, Task)> {
 ///
 /// # Errors
 ///
-/// If the vocabulary allows no task at all.
+/// [`LabError::NoCase`] if the vocabulary allows no task, or the context hardly any text.
 pub(crate) fn test_cases(lab: &LabModel, count: usize) -> Result<Vec<TestCase>, LabError> {
     let tasks = tasks(lab);
-    if tasks.is_empty() {
+    if tasks.is_empty() || lab.context() < LEAST_CONTEXT {
         return Err(LabError::NoCase {
             vocab_size: lab.vocabulary.len(),
             context: lab.context(),

@@ -1,8 +1,8 @@
 //! The suite runs on an untrained model and says what it should.
 
 use tang_lab::{
-    LabModel, batch_exactness, bench_cache, cache_paths, exactness, fresh_runs, prefix_reuse,
-    report,
+    BenchPlan, LabModel, Provenance, batch_exactness, bench_cache, cache_paths, exactness,
+    fresh_runs, prefix_reuse, report,
 };
 use tang_model::{ModelConfig, Transformer, Weights, device};
 use tang_tokenizer::Vocabulary;
@@ -75,16 +75,61 @@ fn a_kept_prefix_is_exact_and_costs_the_rest() {
 }
 
 #[test]
-fn timings_count_the_work_of_both_paths() {
-    let bench = bench_cache(&lab(), true, &mut |_| {}).unwrap();
-    for row in &bench.timings {
-        let n = row.characters;
-        assert_eq!(row.cached.forwarded_tokens, 1 + n - 1);
-        assert_eq!(row.uncached.forwarded_tokens, n + n * (n - 1) / 2);
+fn the_laboratory_proves_first_and_times_then() {
+    let mut notes = Vec::new();
+    let labs = [lab()];
+    let mut note = |text: &str| notes.push(text.to_owned());
+    let provenance = Provenance::this(None);
+    let bench = bench_cache(&labs, BenchPlan::QUICK, provenance, &mut note).unwrap();
+    let place = |part: &str| {
+        let with = (0..notes.len()).filter(|i| notes[*i].contains(part));
+        (with.clone().min().unwrap(), with.max().unwrap())
+    };
+    assert!(place("exactness").1 < place("counting").0, "{notes:?}");
+    assert!(place("counting").1 < place("timing").0, "{notes:?}");
+
+    let model = &bench.models[0];
+    assert_eq!(model.exactness.cases, 24);
+    assert_eq!(model.bytes.bytes_per_token, 2 * 2 * 16 * 4);
+    let last = model.counting.rows.last().unwrap();
+    assert_eq!((last.cached, last.uncached), (246, 13_728));
+    for series in [&model.timing.trained, &model.timing.long] {
+        for row in &series.rows {
+            let n = row.characters;
+            assert_eq!(row.cached.forwarded_tokens, n);
+            assert_eq!(row.uncached.forwarded_tokens, n * (n + 1) / 2);
+        }
     }
-    let lengths: Vec<usize> = bench.timings.iter().map(|row| row.characters).collect();
-    assert_eq!(lengths, [32, 64, 120]);
-    assert_eq!(bench.cache_bytes_per_token, 2 * 2 * 16 * 4);
+
+    let page = bench.to_string();
+    let places: Vec<_> = [
+        "It changes no result",
+        "It saves work",
+        "| 246 | 13,728 | 56x |",
+        "It takes memory",
+        "It saves time",
+        "random weights, context 512",
+        "What it does not help",
+        "prefix kept",
+        "What sampling does",
+    ]
+    .map(|part| {
+        page.find(part)
+            .unwrap_or_else(|| panic!("{part} is not in\n{page}"))
+    })
+    .into();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(
+        !page[..places[1]].contains(" ms"),
+        "no time before exactness"
+    );
+
+    let plots = bench.plots().unwrap();
+    assert_eq!(plots.len(), 3);
+    for (file, svg) in plots {
+        assert!(page.contains(&format!("(<{file}>)")), "{file}");
+        assert!(svg.matches("<circle").count() > 3, "{file}");
+    }
 }
 
 #[test]
@@ -95,7 +140,8 @@ fn the_report_has_all_its_parts() {
         "# untrained",
         "The cache changes no result",
         "poems (",
-        "| 120 |",
+        "| 32 |",
+        "256 bytes a token",
         "temperature 1.5, top-k 20",
         "### Continuations",
         "春风",

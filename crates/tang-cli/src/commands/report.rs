@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tang_files::write_atomically;
 
-use crate::{lab_args::LabArgs, note::note};
+use crate::{lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note};
 
 /// What to measure.
 #[derive(Args)]
@@ -15,14 +15,17 @@ use crate::{lab_args::LabArgs, note::note};
 )]
 pub struct Options {
     #[command(flatten)]
-    lab: LabArgs,
+    checkpoint: CheckpointArgs,
+    /// Compare fewer poems with and without the cache, and time shorter texts
+    #[arg(long)]
+    quick: bool,
 }
 
 /// Writes `report.md` into the folder of the model and prints its path.
 pub fn run(options: &Options) -> Result<()> {
-    let lab = options.lab.open()?;
-    let report = tang_lab::report(&lab, options.lab.quick, &mut |text| note(text))?;
-    let path = options.lab.checkpoint.checkpoint.join("report.md");
+    let lab = open_lab_model(&options.checkpoint)?;
+    let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
+    let path = options.checkpoint.checkpoint.join("report.md");
     let written = write_atomically(&path, report.as_bytes());
     let mut out = io::stdout().lock();
     if written.is_err() {

@@ -1,37 +1,24 @@
-//! The flags of the commands that measure a model.
+//! A model to measure.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use clap::Args;
 use tang_lab::LabModel;
 
 use crate::loaded_model::{CheckpointArgs, LoadedModel};
 
-/// Which model to measure, and how thoroughly.
-#[derive(Args)]
-pub struct LabArgs {
-    #[command(flatten)]
-    pub checkpoint: CheckpointArgs,
-    /// Compare fewer poems with and without the cache
-    #[arg(long)]
-    pub quick: bool,
-}
-
-impl LabArgs {
-    /// Opens the model, named after its folder.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`CheckpointArgs::open`].
-    pub fn open(&self) -> Result<LabModel> {
-        let LoadedModel { model, vocabulary } = self.checkpoint.open()?;
-        Ok(LabModel {
-            model,
-            vocabulary,
-            name: folder_name(&self.checkpoint.checkpoint)?,
-        })
-    }
+/// Opens a model to measure, named after its folder.
+///
+/// # Errors
+///
+/// Those of [`CheckpointArgs::open`].
+pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
+    let LoadedModel { model, vocabulary } = checkpoint.open()?;
+    Ok(LabModel {
+        model,
+        vocabulary,
+        name: folder_name(&checkpoint.checkpoint)?,
+    })
 }
 
 /// The last part of a folder's path: reports are published, and the rest is this machine's affair.

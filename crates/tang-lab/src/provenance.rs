@@ -1,0 +1,79 @@
+//! Which program took the figures, on what.
+
+use std::fmt;
+
+use serde::Serialize;
+use tang_model::device;
+
+use crate::Machine;
+
+/// What a reader needs to take the figures again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Provenance {
+    /// The machine.
+    pub machine: Machine,
+    /// Where the tensors lay.
+    pub device: &'static str,
+    /// The version of Burn.
+    pub burn: &'static str,
+    /// The commit of the source, where it is known.
+    pub commit: Option<Commit>,
+}
+
+/// A state of the source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Commit {
+    /// Its name in git.
+    pub id: String,
+    /// Whether files differed from it.
+    pub modified: bool,
+}
+
+impl Provenance {
+    /// This program on this machine.
+    pub fn this(commit: Option<Commit>) -> Self {
+        Self {
+            machine: Machine::this(),
+            device: device::NAME,
+            burn: device::BURN_VERSION,
+            commit,
+        }
+    }
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "- machine: {}", self.machine)?;
+        writeln!(f, "- device: {}; Burn {}", self.device, self.burn)?;
+        match &self.commit {
+            None => write!(f, "- commit: unknown"),
+            Some(Commit { id, modified }) => {
+                let note = match modified {
+                    true => " with uncommitted changes",
+                    false => "",
+                };
+                write!(f, "- commit: {id}{note}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uncommitted_changes_are_marked() {
+        let shown = |commit| Provenance::this(commit).to_string();
+        let commit = |modified| {
+            Some(Commit {
+                id: "0123abcd".to_owned(),
+                modified,
+            })
+        };
+        assert!(shown(commit(true)).ends_with("0123abcd with uncommitted changes"));
+        assert!(shown(commit(false)).ends_with("commit: 0123abcd"));
+        assert!(shown(None).ends_with("commit: unknown"));
+        assert!(shown(None).contains(device::BURN_VERSION));
+    }
+}
