@@ -76,10 +76,9 @@ pub fn cache_bytes(lab: &LabModel) -> Result<CacheBytes, LabError> {
     })
 }
 
-/// Bytes of keys and values for one row: 2 x layers x tokens x kv_heads x head_dim x 4, the 2 for
-/// key and value, the 4 for a 32-bit float.
+/// Bytes of keys and values for one row.
 fn formula(config: &ModelConfig, tokens: usize) -> usize {
-    2 * config.layers * tokens * config.kv_heads * config.head_dim() * 4
+    tokens * config.cache_bytes_per_token()
 }
 
 /// Writes texts of several lengths; from a prompt of one newline, N new tokens leave N in the cache.

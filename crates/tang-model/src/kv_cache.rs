@@ -15,7 +15,6 @@ pub struct KvCache {
     layers: Vec<LayerCache>,
     lengths: Vec<usize>,
     capacity: usize,
-    bytes_per_token: usize,
 }
 
 /// Keys and values of one layer, each `[batch, kv_heads, capacity, head_dim]`: keys after rotation,
@@ -47,7 +46,6 @@ impl KvCache {
             layers,
             lengths: vec![0; batch],
             capacity,
-            bytes_per_token: config.cache_bytes_per_token(),
         }
     }
 
@@ -63,12 +61,24 @@ impl KvCache {
 
     /// Bytes of keys and values that the rows hold now.
     pub fn used_bytes(&self) -> usize {
-        self.lengths.iter().sum::<usize>() * self.bytes_per_token
+        let held: usize = self.lengths.iter().sum();
+        self.bytes(|[_, heads, _, head_dim]| held * heads * head_dim)
     }
 
     /// Bytes that are set aside for keys and values.
     pub fn allocated_bytes(&self) -> usize {
-        self.lengths.len() * self.capacity * self.bytes_per_token
+        self.bytes(|shape| shape.iter().product())
+    }
+
+    /// Bytes of so many numbers of each tensor, by its shape.
+    fn bytes(&self, numbers: impl Fn([usize; 4]) -> usize) -> usize {
+        let tensors = self
+            .layers
+            .iter()
+            .flat_map(|layer| [&layer.keys, &layer.values]);
+        tensors
+            .map(|tensor| numbers(tensor.dims()) * tensor.dtype().size())
+            .sum()
     }
 
     /// Forgets all tokens of row `i` from position `lengths[i]` on.
