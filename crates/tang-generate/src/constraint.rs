@@ -31,6 +31,18 @@ impl Mask {
         self.allowed[token as usize] = kept;
     }
 
+    /// Removes this token.
+    pub(crate) fn remove(&mut self, token: TokenId) {
+        self.allowed[token as usize] = false;
+    }
+
+    /// Removes every token that is not `kept`.
+    pub(crate) fn retain(&mut self, kept: impl Fn(TokenId) -> bool) {
+        for (token, allowed) in (0..).zip(&mut self.allowed) {
+            *allowed = *allowed && kept(token);
+        }
+    }
+
     /// Removes every token that is not in `set`, one flag a token.
     ///
     /// # Panics
@@ -71,6 +83,10 @@ pub(crate) mod tests {
         let mut mask = Mask::all(4);
         mask.keep_set(&[true, false, true, true]);
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2, 3]);
+        mask.remove(3);
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2]);
+        mask.retain(|token| token != 0);
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), [2]);
         mask.keep_only(2);
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [2]);
         mask.keep_only(3);

@@ -1,7 +1,10 @@
 //! What can go wrong while generating.
 
 use tang_model::ModelError;
+use tang_prosody::ProsodyError;
 use tang_tokenizer::TokenizerError;
+
+use crate::Exemption;
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +30,6 @@ pub enum GenerateError {
     /// There is nothing to start from.
     #[error("the text is empty: give at least one character")]
     Empty,
-    /// A character cannot begin a line.
-    #[error("character {position}, `{character}`, cannot begin a line: use Han characters only")]
-    NoHead {
-        /// The character.
-        character: char,
-        /// Its place among the heads, counted from 1.
-        position: usize,
-    },
     /// The lines do not fit into the model's context.
     #[error(
         "{lines} lines have {characters} characters, but the model's context holds {context}: use fewer or shorter lines"
@@ -47,9 +42,39 @@ pub enum GenerateError {
         /// Characters that the context holds behind the first newline.
         context: usize,
     },
+    /// Fixed characters cannot keep the rules.
+    #[error(
+        "{}: give other characters, or let these rules be relaxed there",
+        exemptions.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    )]
+    Unkept {
+        /// The characters, with the rules that they break.
+        exemptions: Vec<Exemption>,
+    },
+    /// There are too few characters that rhyme.
+    #[error(
+        "the rhyme needs {want} characters of one group, and the model knows {have}: ask for another group or for none"
+    )]
+    FewRhymes {
+        /// Characters of the group, or of the largest one.
+        have: usize,
+        /// Characters that are needed.
+        want: usize,
+    },
+    /// The tones of a poem of so many lines are not laid down.
+    #[error(
+        "the tones are laid down for poems of 4 or 8 lines, and there are {lines}: leave the tones out, or change the number of lines"
+    )]
+    NoTones {
+        /// Lines of the poem.
+        lines: usize,
+    },
     /// The model refused.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// A template cannot be written.
+    #[error(transparent)]
+    Prosody(#[from] ProsodyError),
     /// The vocabulary refused.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

@@ -7,13 +7,15 @@
 //! Decoder -> Logits -> mask -> penalty -> temperature -> top-k -> top-p -> Sampler -> token
 //! ```
 
-mod acrostic_constraint;
 mod batch;
+mod beam_search;
+mod best_of;
 mod cached_decoder;
 mod candidates;
 mod constraint;
 mod decoder;
 mod error;
+mod exemption;
 mod form_constraint;
 mod full_decoder;
 mod generation_config;
@@ -21,20 +23,30 @@ mod generator;
 mod logits;
 mod logits_processor;
 mod next_tokens;
+mod no_repeat_constraint;
 mod position_logits;
 mod prefix_cache;
 mod repetition_penalty;
+mod rhyme_constraint;
+mod rules;
 mod sampler;
+mod search;
 mod sequence;
 mod task;
 mod temperature;
+mod template_constraint;
+mod token_readings;
+mod tone_constraint;
 mod top_k;
 mod top_p;
 
-pub use batch::generate_batch;
+pub use batch::{generate_batch, try_generate_batch};
+pub use beam_search::beam_search;
+pub use best_of::best_of;
 pub use cached_decoder::CachedDecoder;
 pub use decoder::Decoder;
 pub use error::GenerateError;
+pub use exemption::{Exemption, Rule};
 pub use full_decoder::FullDecoder;
 pub use generation_config::GenerationConfig;
 pub use generator::Generator;
@@ -42,6 +54,8 @@ pub use logits::{Logits, entropy};
 pub use next_tokens::{NextToken, next_tokens};
 pub use position_logits::position_logits;
 pub use prefix_cache::PrefixCache;
+pub use rules::{Rules, Wanted};
+pub use search::Search;
 pub use sequence::{FinishReason, Sequence, Step};
 pub use task::Task;
 pub use top_p::top_p_count;

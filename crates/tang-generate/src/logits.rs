@@ -1,5 +1,7 @@
 //! Scores of the next token on the host.
 
+use tang_tokenizer::TokenId;
+
 /// Logits of the next token, one row a sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logits {
@@ -31,6 +33,12 @@ impl Logits {
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values.chunks(self.vocab_size)
     }
+
+    /// The log-probability of `token`, in nats, by the logits of one row.
+    pub fn log_prob(&self, row: usize, token: TokenId) -> f64 {
+        let logits = self.row(row);
+        f64::from(logits[token as usize]) - log_sum_exp(logits)
+    }
 }
 
 /// The logarithm of the sum of exponentials: what turns a logit into a log-probability.
@@ -60,6 +68,15 @@ mod tests {
         let logits = Logits::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3);
         assert_eq!(logits.row(1), [4.0, 5.0, 6.0]);
         assert_eq!(logits.rows().len(), 2);
+    }
+
+    #[test]
+    fn the_probabilities_of_a_row_add_up() {
+        let logits = Logits::new(vec![1.0, 2.0, 3.0, 4.0, 5.0, 7.0], 3);
+        let sum: f64 = (0..3).map(|token| logits.log_prob(1, token).exp()).sum();
+        assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+        let lead = logits.log_prob(1, 2) - logits.log_prob(1, 0);
+        assert!((lead - 3.0).abs() < 1e-6, "{lead}");
     }
 
     #[test]

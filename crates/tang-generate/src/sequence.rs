@@ -1,5 +1,7 @@
 //! One poem in the making.
 
+use std::sync::Arc;
+
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
@@ -54,15 +56,18 @@ pub struct Step {
 ///
 /// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p,
 /// draw.
+#[derive(Clone)]
 pub struct Sequence {
     task: Task,
     tokens: Vec<TokenId>,
-    processors: Vec<Box<dyn LogitsProcessor>>,
+    processors: Arc<[Box<dyn LogitsProcessor>]>,
     sampler: Sampler,
     max_new_tokens: usize,
     stop_at_end: bool,
     context: usize,
     log_prob_sum: f64,
+    /// Of the tokens that the constraints did not force, how many and their log-probabilities.
+    free: (usize, f64),
     finish_reason: Option<FinishReason>,
 }
 
@@ -100,12 +105,13 @@ impl Sequence {
         Ok(Self {
             tokens: task.prompt().to_vec(),
             task,
-            processors,
+            processors: processors.into(),
             sampler,
             max_new_tokens: config.max_new_tokens,
             stop_at_end: config.stop_at_end,
             context,
             log_prob_sum: 0.0,
+            free: (0, 0.0),
             finish_reason: None,
         })
     }
@@ -130,6 +136,13 @@ impl Sequence {
         self.log_prob_sum / self.generated().len() as f64
     }
 
+    /// Mean log-probability, in nats, of the generated tokens that the constraints did not force:
+    /// what a constrained poem can be judged by. NaN if all were forced.
+    pub fn mean_free_log_prob(&self) -> f64 {
+        let (count, sum) = self.free;
+        sum / count as f64
+    }
+
     /// The logits behind the last token: prefills the prompt, or decodes the token before.
     ///
     /// # Errors
@@ -148,14 +161,9 @@ impl Sequence {
     ///
     /// [`GenerateError::NothingAllowed`] if the constraints leave no token.
     pub fn advance(&mut self, logits: &[f32]) -> Result<Step, GenerateError> {
-        let mut candidates = self.candidates(logits);
-        if candidates.is_empty() {
-            return Err(GenerateError::NothingAllowed {
-                position: self.tokens.len(),
-            });
-        }
+        let mut candidates = self.candidates(logits)?;
         let forced = candidates.len() == 1;
-        for processor in &self.processors {
+        for processor in self.processors.iter() {
             processor.process(&self.tokens, &mut candidates);
         }
         let Choice { token, margin } = self
@@ -163,8 +171,37 @@ impl Sequence {
             .choose(self.generated().len(), candidates)
             .expect("processors never remove the last candidate");
         let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
+        self.push(token, log_prob, forced);
+        Ok(Step {
+            token,
+            forced,
+            log_prob,
+            margin,
+        })
+    }
+
+    /// The tokens that the constraints allow next, at least one.
+    pub(crate) fn candidates(&self, logits: &[f32]) -> Result<Candidates, GenerateError> {
+        let candidates = match self.task.mask(&self.tokens, logits.len()) {
+            Some(mask) => Candidates::of_tokens(mask.tokens(), logits),
+            None => Candidates::of_tokens(0..logits.len() as TokenId, logits),
+        };
+        if candidates.is_empty() {
+            return Err(GenerateError::NothingAllowed {
+                position: self.tokens.len(),
+            });
+        }
+        Ok(candidates)
+    }
+
+    /// Adds a token that the model alone gives this log-probability.
+    pub(crate) fn push(&mut self, token: TokenId, log_prob: f64, forced: bool) {
         self.tokens.push(token);
         self.log_prob_sum += log_prob;
+        if !forced {
+            self.free.0 += 1;
+            self.free.1 += log_prob;
+        }
         self.finish_reason = if token == NEWLINE && self.stop_at_end {
             Some(FinishReason::EndOfPoem)
         } else if self.generated().len() == self.max_new_tokens {
@@ -175,19 +212,11 @@ impl Sequence {
         } else {
             None
         };
-        Ok(Step {
-            token,
-            forced,
-            log_prob,
-            margin,
-        })
     }
 
-    fn candidates(&self, logits: &[f32]) -> Candidates {
-        match self.task.mask(&self.tokens, logits.len()) {
-            Some(mask) => Candidates::of_tokens(mask.tokens(), logits),
-            None => Candidates::of_tokens(0..logits.len() as TokenId, logits),
-        }
+    /// The log-probability of all generated tokens under the model alone, in nats.
+    pub(crate) fn log_prob(&self) -> f64 {
+        self.log_prob_sum
     }
 }
 

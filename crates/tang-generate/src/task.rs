@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
-use tang_prosody::{Layout, is_han};
+use tang_prosody::{Form, Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
-    GenerateError,
-    acrostic_constraint::AcrosticConstraint,
+    Exemption, GenerateError, Rules,
     constraint::{Constraint, Mask},
     form_constraint::FormConstraint,
+    no_repeat_constraint::NoRepeatConstraint,
+    rhyme_constraint::RhymeConstraint,
+    template_constraint::TemplateConstraint,
+    token_readings::TokenReadings,
+    tone_constraint::ToneConstraint,
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on what
@@ -18,6 +22,7 @@ use crate::{
 pub struct Task {
     prompt: Vec<TokenId>,
     constraints: Vec<Arc<dyn Constraint>>,
+    exemptions: Vec<Exemption>,
 }
 
 impl Task {
@@ -26,6 +31,7 @@ impl Task {
         Self {
             prompt: vec![NEWLINE],
             constraints: Vec::new(),
+            exemptions: Vec::new(),
         }
     }
 
@@ -43,16 +49,22 @@ impl Task {
         Ok(task)
     }
 
-    /// Writes a poem with the lines of `layout` from nothing. `context` is the model's.
+    /// Writes the lines of a template, keeping its fixed characters and the rules. `context` is the
+    /// model's.
     ///
     /// # Errors
     ///
-    /// [`GenerateError::TooLong`] if the lines do not fit the context.
-    pub fn form(
-        layout: Layout,
+    /// [`GenerateError::TooLong`] if the lines do not fit the context; if a fixed character is
+    /// unknown; [`GenerateError::Unkept`] if one cannot keep the rules and they are not relaxed;
+    /// [`GenerateError::NoTones`] for another number of lines than 4 and 8;
+    /// [`GenerateError::FewRhymes`].
+    pub fn verse(
+        template: &Template,
+        rules: &Rules,
         vocabulary: &Vocabulary,
         context: usize,
     ) -> Result<Self, GenerateError> {
+        let layout = template.layout();
         // The newline takes a position; the last character takes none, as nothing follows it.
         if layout.char_count() > context {
             return Err(GenerateError::TooLong {
@@ -61,17 +73,72 @@ impl Task {
                 context,
             });
         }
+        let text: String = template
+            .fixed()
+            .map(|(_, _, character)| character)
+            .collect();
+        let mut fixed = vec![None; layout.char_count()];
+        for ((line, column, _), token) in template.fixed().zip(vocabulary.encode(&text)?) {
+            fixed[layout.position(line, column)] = Some(token);
+        }
         let mut task = Self::open();
-        let form = FormConstraint::new(layout, vocabulary);
-        task.constraints.push(Arc::new(form));
+        task.add(FormConstraint::new(layout, vocabulary));
+        let readings = Arc::new(TokenReadings::new(vocabulary));
+        if let Some(wanted) = rules.tones {
+            if !Form::ALL.iter().any(|form| Layout::from(*form) == layout) {
+                return Err(GenerateError::NoTones {
+                    lines: layout.lines(),
+                });
+            }
+            let (tones, exemptions) = ToneConstraint::new(template, wanted, readings.clone());
+            task.exemptions.extend(exemptions);
+            task.add(tones);
+        }
+        if let Some(wanted) = rules.rhyme {
+            let first_line = rules.tones.is_some();
+            let (rhyme, exemptions) =
+                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings)?;
+            task.exemptions.extend(exemptions);
+            task.add(rhyme);
+        }
+        if !task.exemptions.is_empty() && !rules.relax {
+            return Err(GenerateError::Unkept {
+                exemptions: task.exemptions,
+            });
+        }
+        if rules.no_repeat {
+            let fixed = fixed.clone();
+            task.add(NoRepeatConstraint { layout, fixed });
+        }
+        if !text.is_empty() {
+            task.add(TemplateConstraint { fixed });
+        }
         Ok(task)
     }
 
-    /// Writes a poem with the lines of `layout`, each beginning with its character of `heads`.
+    /// Writes the lines of `layout` freely.
     ///
     /// # Errors
     ///
-    /// If a head is no Han character or unknown, or the lines do not fit the context.
+    /// Those of [`verse`](Self::verse).
+    pub fn form(
+        layout: Layout,
+        vocabulary: &Vocabulary,
+        context: usize,
+    ) -> Result<Self, GenerateError> {
+        Self::verse(
+            &Template::free(layout),
+            &Rules::default(),
+            vocabulary,
+            context,
+        )
+    }
+
+    /// Writes the lines of `layout`, each beginning with its character of `heads`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verse`](Self::verse), or if a head is no Han character.
     ///
     /// # Panics
     ///
@@ -82,23 +149,22 @@ impl Task {
         vocabulary: &Vocabulary,
         context: usize,
     ) -> Result<Self, GenerateError> {
-        assert_eq!(heads.chars().count(), layout.lines(), "one head a line");
-        if let Some((index, character)) = heads.chars().enumerate().find(|(_, c)| !is_han(*c)) {
-            return Err(GenerateError::NoHead {
-                character,
-                position: index + 1,
-            });
-        }
-        let heads = vocabulary.encode(heads)?;
-        let mut task = Self::form(layout, vocabulary, context)?;
-        task.constraints
-            .push(Arc::new(AcrosticConstraint { layout, heads }));
-        Ok(task)
+        let template = Template::acrostic(heads, layout, 0)?;
+        Self::verse(&template, &Rules::default(), vocabulary, context)
+    }
+
+    fn add(&mut self, constraint: impl Constraint + 'static) {
+        self.constraints.push(Arc::new(constraint));
     }
 
     /// The tokens to start from.
     pub fn prompt(&self) -> &[TokenId] {
         &self.prompt
+    }
+
+    /// The fixed characters that the rules were relaxed for.
+    pub fn exemptions(&self) -> &[Exemption] {
+        &self.exemptions
     }
 
     /// The tokens that may follow `history`, which begins with the prompt; `None` if all may.
@@ -116,7 +182,7 @@ impl Task {
 
 #[cfg(test)]
 mod tests {
-    use tang_prosody::{Form, LineLength};
+    use tang_prosody::LineLength;
 
     use super::*;
 

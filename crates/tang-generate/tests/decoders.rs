@@ -4,35 +4,12 @@ use tang_generate::{
     CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig, Generator,
     PrefixCache, Sequence, Task, generate_batch,
 };
-use tang_model::{ModelConfig, Transformer, Weights, device, parameters};
 use tang_prosody::{Form, Layout, LineLength};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
-const CONTEXT: usize = 40;
+mod support;
 
-fn vocabulary() -> Vocabulary {
-    let characters: String = ('一'..='乿').collect();
-    Vocabulary::from_texts([characters.as_str()])
-}
-
-fn model(vocabulary: &Vocabulary) -> Transformer {
-    let config = ModelConfig {
-        width: 16,
-        feed_forward_width: 64,
-        layers: 2,
-        context: CONTEXT,
-        ..ModelConfig::tang_4l(vocabulary.len())
-    };
-    // Weights as large as trained ones, so that tokens depend on what stands before them.
-    let mut weights = Weights::default();
-    for (n, spec) in parameters(&config).into_iter().enumerate() {
-        let values = (0..spec.numel())
-            .map(|i| ((i * 7919 + n * 104_729) as f32 * 0.618).sin() * 0.7)
-            .collect();
-        weights.insert(spec.path, spec.shape, values);
-    }
-    Transformer::new(config, weights, &device::cpu()).unwrap()
-}
+use support::{CONTEXT, model, vocabulary};
 
 /// Settings that reach the sampler in different ways.
 fn configs() -> Vec<GenerationConfig> {

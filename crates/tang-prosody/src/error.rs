@@ -1,4 +1,4 @@
-//! What can go wrong when a form, a rhyme or a sequence is named.
+//! What can go wrong when a form, a rhyme, a sequence or a template is given.
 
 /// An error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,5 +28,28 @@ pub enum ProsodyError {
     UnknownSequence {
         /// The name that was given.
         name: String,
+    },
+    /// A character that is no Han character is to stand in a line.
+    #[error("character {position}, `{character}`, cannot stand in a line: use Han characters only")]
+    NotHan {
+        /// The character.
+        character: char,
+        /// Its place in what was given, counted from 1.
+        position: usize,
+    },
+    /// A template has no line.
+    #[error("the template is empty: write lines such as 春****，眠****。")]
+    EmptyTemplate,
+    /// The lines of a template differ in length.
+    #[error(
+        "line {line} has {length} characters, line 1 has {first}: all lines of a poem are equally long"
+    )]
+    UnevenTemplate {
+        /// The line, counted from 1.
+        line: usize,
+        /// Its characters.
+        length: usize,
+        /// Those of the first line.
+        first: usize,
     },
 }

@@ -36,9 +36,19 @@ impl Layout {
         self.lines
     }
 
+    /// The length of every line.
+    pub const fn line_length(&self) -> LineLength {
+        self.line_length
+    }
+
     /// The number of characters, marks counted.
     pub const fn char_count(&self) -> usize {
         self.lines * (self.line_length.chars() + 1)
+    }
+
+    /// Where the character of this line and column stands, all counted from 0.
+    pub const fn position(&self, line: usize, column: usize) -> usize {
+        line * (self.line_length.chars() + 1) + column
     }
 
     /// What stands at `position`, counted from 0.

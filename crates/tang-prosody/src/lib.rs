@@ -16,6 +16,7 @@ mod readings;
 mod rhyme;
 mod rhyme_group;
 mod scores;
+mod template;
 mod tone;
 mod verdict;
 
@@ -29,5 +30,6 @@ pub use line_type::LineType;
 pub use readings::{Reading, Readings};
 pub use rhyme_group::RhymeGroup;
 pub use scores::{Scores, Share};
+pub use template::Template;
 pub use tone::{Tone, ToneSet};
 pub use verdict::{Fault, LineVerdict, Verdict};

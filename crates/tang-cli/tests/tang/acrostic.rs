@@ -106,8 +106,8 @@ fn what_does_not_fit_is_refused() {
         (vec![&seventeen], 1, "there are 17"),
         (vec![""], 1, "there are 0"),
         (vec![" "], 1, "there are 0"),
-        (vec!["春A"], 1, "`A`, cannot begin a line"),
-        (vec!["春,"], 1, "`，`, cannot begin a line"),
+        (vec!["春A"], 1, "`A`, cannot stand in a line"),
+        (vec!["春,"], 1, "`，`, cannot stand in a line"),
         (vec!["春龘"], 1, "character 2 of the text, `龘`"),
         (vec![], 2, "<HEADS>"),
     ] {

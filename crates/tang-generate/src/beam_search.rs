@@ -1,0 +1,123 @@
+//! Search for likely poems.
+
+use tang_tokenizer::TokenId;
+
+use crate::{Decoder, GenerateError, Sequence, candidates::Candidates, logits::log_sum_exp};
+
+/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
+/// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
+/// that ends is set aside and takes its beam with it; one that the constraints leave no token is
+/// dropped. Gives the finished poems, likeliest first by the mean log-probability of a token.
+///
+/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling
+/// settings play no part. One beam is greedy decoding.
+///
+/// # Errors
+///
+/// If the prompt is longer than the context, or the constraints leave no poem at all.
+///
+/// # Panics
+///
+/// If `beams` is 0.
+pub fn beam_search(
+    decoder: &mut impl Decoder,
+    start: Sequence,
+    beams: usize,
+) -> Result<Vec<Sequence>, GenerateError> {
+    assert!(beams > 0, "no beam");
+    let mut logits = decoder.prefill(&[start.tokens()])?;
+    let mut running = vec![start];
+    let mut finished = Vec::new();
+    loop {
+        let width = beams - finished.len();
+        let mut failure = None;
+        let mut next = Vec::new();
+        for (row, (sequence, logits)) in running.iter().zip(logits.rows()).enumerate() {
+            match sequence.candidates(logits) {
+                Ok(candidates) => {
+                    next.extend(continuations(row, sequence, candidates, logits, width));
+                }
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let (true, true, Some(error)) = (next.is_empty(), finished.is_empty(), failure) {
+            return Err(error);
+        }
+        next.sort_by(Continuation::likeliest_first);
+        next.truncate(width);
+        let mut kept = Vec::new();
+        let mut tokens = Vec::new();
+        let mut grown = Vec::new();
+        for continuation in next {
+            let mut sequence = running[continuation.row].clone();
+            sequence.push(
+                continuation.token,
+                continuation.log_prob,
+                continuation.forced,
+            );
+            if sequence.finish_reason().is_some() {
+                finished.push(sequence);
+            } else {
+                kept.push(continuation.row);
+                tokens.push(continuation.token);
+                grown.push(sequence);
+            }
+        }
+        if kept.is_empty() {
+            finished.sort_by(|a, b| b.mean_log_prob().total_cmp(&a.mean_log_prob()));
+            return Ok(finished);
+        }
+        decoder.select(&kept);
+        logits = decoder.decode(&tokens)?;
+        running = grown;
+    }
+}
+
+/// One more token behind one of the kept poems.
+struct Continuation {
+    row: usize,
+    token: TokenId,
+    log_prob: f64,
+    forced: bool,
+    /// Log-probability of the whole.
+    total: f64,
+}
+
+impl Continuation {
+    /// A total order, so that the same scores always give the same beams.
+    fn likeliest_first(&self, other: &Self) -> std::cmp::Ordering {
+        other
+            .total
+            .total_cmp(&self.total)
+            .then(self.row.cmp(&other.row))
+            .then(self.token.cmp(&other.token))
+    }
+}
+
+/// The `width` likeliest continuations of one poem: more of one cannot be kept.
+fn continuations(
+    row: usize,
+    sequence: &Sequence,
+    mut candidates: Candidates,
+    logits: &[f32],
+    width: usize,
+) -> Vec<Continuation> {
+    let forced = candidates.len() == 1;
+    let norm = log_sum_exp(logits);
+    candidates.keep_best(width);
+    let continuation = |token: TokenId| {
+        let log_prob = f64::from(logits[token as usize]) - norm;
+        Continuation {
+            row,
+            token,
+            log_prob,
+            forced,
+            total: sequence.log_prob() + log_prob,
+        }
+    };
+    let tokens = candidates
+        .as_slice()
+        .iter()
+        .map(|candidate| candidate.token);
+    tokens.map(continuation).collect()
+}

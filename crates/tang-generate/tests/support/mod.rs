@@ -1,0 +1,33 @@
+//! What the tests of this folder share.
+
+use tang_model::{ModelConfig, Transformer, Weights, device, parameters};
+use tang_tokenizer::Vocabulary;
+
+/// Positions of the model.
+pub const CONTEXT: usize = 40;
+
+/// 128 characters.
+pub fn vocabulary() -> Vocabulary {
+    let characters: String = ('一'..='乿').collect();
+    Vocabulary::from_texts([characters.as_str()])
+}
+
+/// A small model that is not trained.
+pub fn model(vocabulary: &Vocabulary) -> Transformer {
+    let config = ModelConfig {
+        width: 16,
+        feed_forward_width: 64,
+        layers: 2,
+        context: CONTEXT,
+        ..ModelConfig::tang_4l(vocabulary.len())
+    };
+    // Weights as large as trained ones, so that tokens depend on what stands before them.
+    let mut weights = Weights::default();
+    for (n, spec) in parameters(&config).into_iter().enumerate() {
+        let values = (0..spec.numel())
+            .map(|i| ((i * 7919 + n * 104_729) as f32 * 0.618).sin() * 0.7)
+            .collect();
+        weights.insert(spec.path, spec.shape, values);
+    }
+    Transformer::new(config, weights, &device::cpu()).unwrap()
+}

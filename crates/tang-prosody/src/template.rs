@@ -1,0 +1,176 @@
+//! A poem of which some characters are given.
+
+use crate::{Layout, LineLength, ProsodyError, Slot, is_han};
+
+/// Characters that stand for a free place when a template is read.
+const FREE: [char; 3] = ['*', '＊', '□'];
+
+/// The lines of a poem, with the characters that are fixed beforehand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    layout: Layout,
+    /// One entry a place of the text, marks included.
+    fixed: Vec<Option<char>>,
+}
+
+impl Template {
+    /// Nothing is fixed but the lines.
+    pub fn free(layout: Layout) -> Self {
+        Self {
+            layout,
+            fixed: vec![None; layout.char_count()],
+        }
+    }
+
+    /// Character `i` stands in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the
+    /// last, 藏中 between.
+    ///
+    /// # Errors
+    ///
+    /// [`ProsodyError::NotHan`] naming the first character that cannot stand in a line.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one character a line, or the lines have no such column.
+    pub fn acrostic(characters: &str, layout: Layout, column: usize) -> Result<Self, ProsodyError> {
+        let count = characters.chars().count();
+        assert_eq!(count, layout.lines(), "one character a line");
+        assert!(column < layout.line_length().chars(), "no column {column}");
+        let mut template = Self::free(layout);
+        for (line, character) in characters.chars().enumerate() {
+            if !is_han(character) {
+                return Err(ProsodyError::NotHan {
+                    character,
+                    position: line + 1,
+                });
+            }
+            template.fixed[layout.position(line, column)] = Some(character);
+        }
+        Ok(template)
+    }
+
+    /// Reads a template such as `春****，眠****。`: `*` is free, a Han character is fixed, and each
+    /// line may be closed by any mark, space or line break.
+    ///
+    /// # Errors
+    ///
+    /// If it has no line, lines of other lengths than 5 or 7 or of several, or anything else in
+    /// it.
+    pub fn parse(text: &str) -> Result<Self, ProsodyError> {
+        let is_mark = |c: char| c.is_whitespace() || "，。,.、；;！？!?".contains(c);
+        let lines: Vec<Vec<char>> = text
+            .split(is_mark)
+            .filter(|line| !line.is_empty())
+            .map(|line| line.chars().collect())
+            .collect();
+        let Some(first) = lines.first() else {
+            return Err(ProsodyError::EmptyTemplate);
+        };
+        let line_length: LineLength = first.len().to_string().parse()?;
+        let layout = Layout::new(lines.len(), line_length);
+        let mut template = Self::free(layout);
+        for (line, characters) in lines.iter().enumerate() {
+            if characters.len() != first.len() {
+                return Err(ProsodyError::UnevenTemplate {
+                    line: line + 1,
+                    length: characters.len(),
+                    first: first.len(),
+                });
+            }
+            for (column, character) in characters.iter().enumerate() {
+                let position = layout.position(line, column);
+                template.fixed[position] = match *character {
+                    free if FREE.contains(&free) => None,
+                    han if is_han(han) => Some(han),
+                    character => {
+                        return Err(ProsodyError::NotHan {
+                            character,
+                            position: position + 1,
+                        });
+                    }
+                };
+            }
+        }
+        Ok(template)
+    }
+
+    /// The lines.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The fixed characters with their lines and columns, in order.
+    pub fn fixed(&self) -> impl Iterator<Item = (usize, usize, char)> {
+        let places = self.fixed.iter().enumerate();
+        places.filter_map(|(position, character)| match self.layout.slot(position) {
+            Slot::Han { line, column } => Some((line, column, (*character)?)),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Form;
+
+    fn drawn(template: &Template) -> String {
+        let mut text = vec!['*'; template.layout.char_count()];
+        for (line, column, character) in template.fixed() {
+            text[template.layout.position(line, column)] = character;
+        }
+        (0..)
+            .zip(text)
+            .map(|(position, c)| match template.layout.slot(position) {
+                Slot::Mark(mark) => mark,
+                _ => c,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_acrostic_fixes_one_column() {
+        for (column, wanted) in [
+            (0, "春****，眠****。不****，觉****。"),
+            (2, "**春**，**眠**。**不**，**觉**。"),
+            (4, "****春，****眠。****不，****觉。"),
+        ] {
+            let template = Template::acrostic("春眠不觉", Form::WuJue.into(), column).unwrap();
+            assert_eq!(drawn(&template), wanted);
+            assert_eq!(Template::parse(wanted).unwrap(), template);
+        }
+        assert_eq!(
+            Template::acrostic("春，", Layout::new(2, LineLength::Five), 0),
+            Err(ProsodyError::NotHan {
+                character: '，',
+                position: 2
+            })
+        );
+    }
+
+    #[test]
+    fn reads_what_people_type() {
+        let wanted = Template::parse("春****，眠****。").unwrap();
+        for text in ["春****\n眠****", "春＊＊＊＊,眠□□□□.", " 春**** 眠**** "] {
+            assert_eq!(Template::parse(text).unwrap(), wanted, "{text}");
+        }
+        assert_eq!(wanted.layout(), Layout::new(2, LineLength::Five));
+    }
+
+    #[test]
+    fn refuses_what_is_no_verse() {
+        for (text, wanted) in [
+            ("", "empty"),
+            ("，。", "empty"),
+            ("春***", "4 characters"),
+            (
+                "春****，眠******。",
+                "line 2 has 7 characters, line 1 has 5",
+            ),
+            ("春**a*", "`a`"),
+        ] {
+            let error = Template::parse(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+}
