@@ -10,6 +10,7 @@ mod bench_cache;
 mod check;
 mod continue_from;
 mod data;
+mod eval;
 mod kv_cost;
 mod logits;
 mod next;
@@ -36,6 +37,8 @@ pub enum Command {
     Next(next::Options),
     /// Print the logits of every token at every position of a text (see `next` for a readable list)
     Logits(logits::Options),
+    /// Count how many of a model's poems keep the rules, free and constrained, beside real poems
+    Eval(eval::Options),
     /// Measure a model and write report.md into its folder, in place of an older one
     Report(report::Options),
     /// Measure what the key/value cache does: results, work, memory, time; prints and writes a report
@@ -60,6 +63,7 @@ impl Command {
             Self::Write(options) => write::run(options)?,
             Self::Next(options) => next::run(options)?,
             Self::Logits(options) => logits::run(options)?,
+            Self::Eval(options) => eval::run(options)?,
             Self::Report(options) => report::run(options)?,
             Self::BenchCache(options) => bench_cache::run(options)?,
             Self::KvCost(options) => kv_cost::run(options)?,

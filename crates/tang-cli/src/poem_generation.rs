@@ -4,8 +4,8 @@ use std::io::{self, StdoutLock};
 
 use anyhow::Result;
 use tang_generate::{
-    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Sequence, Task,
-    generate_batch,
+    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Search,
+    Sequence, Task, beam_search, best_of, generate_batch,
 };
 use tang_tokenizer::{TokenId, TokenizerError};
 
@@ -70,6 +70,33 @@ impl PoemWriter<'_> {
         if sampling.stream {
             return configs.try_for_each(|config| self.stream(&mut decoder, &config));
         }
+        let context = self.loaded.context();
+        match sampling.search()? {
+            Search::Sample => self.samples(&mut decoder, configs, sampling.json),
+            Search::BestOf(samples) => configs.try_for_each(|config| {
+                let task = &self.assignment.task;
+                let best = best_of(&mut decoder, task, &config, samples, context)?;
+                self.print(&best, &config, sampling.json)
+            }),
+            Search::Beams(beams) => {
+                let Some(config) = configs.next() else {
+                    return Ok(());
+                };
+                let poems = 1 + configs.count();
+                let start = Sequence::new(self.task(), &config, context)?;
+                let found = beam_search(&mut decoder, start, beams)?;
+                let mut found = found.iter().take(poems);
+                found.try_for_each(|sequence| self.print(sequence, &config, sampling.json))
+            }
+        }
+    }
+
+    fn samples(
+        &mut self,
+        decoder: &mut impl Decoder,
+        mut configs: impl Iterator<Item = GenerationConfig>,
+        as_json: bool,
+    ) -> Result<()> {
         loop {
             let configs: Vec<GenerationConfig> = configs.by_ref().take(BATCH).collect();
             if configs.is_empty() {
@@ -79,9 +106,9 @@ impl PoemWriter<'_> {
                 .iter()
                 .map(|config| Sequence::new(self.task(), config, self.loaded.context()))
                 .collect::<Result<Vec<_>, _>>()?;
-            generate_batch(&mut decoder, &mut sequences)?;
+            generate_batch(decoder, &mut sequences)?;
             for (sequence, config) in sequences.iter().zip(&configs) {
-                self.print(sequence, config, sampling.json)?;
+                self.print(sequence, config, as_json)?;
             }
         }
     }

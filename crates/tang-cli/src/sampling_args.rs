@@ -2,11 +2,11 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
-use tang_generate::GenerationConfig;
+use tang_generate::{GenerationConfig, Search};
 
-use crate::{loaded_model::CheckpointArgs, note::note};
+use crate::{loaded_model::CheckpointArgs, note::note, setting_args::SettingArgs};
 
 /// How poems are sampled and printed.
 #[derive(Args)]
@@ -17,18 +17,15 @@ pub struct SamplingArgs {
     /// Seed of the first poem, the next ones count up from it; random if not given
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Below 1 safer, above 1 bolder; 0 always takes the most likely character
-    #[arg(long, value_name = "T", default_value_t = GenerationConfig::default().temperature, allow_negative_numbers = true)]
-    temperature: f32,
-    /// Choose among the K most likely characters; 0 means all
-    #[arg(long, value_name = "K", default_value_t = GenerationConfig::default().top_k)]
-    top_k: usize,
-    /// Choose among the most likely characters that together have this probability; 1 means all
-    #[arg(long, value_name = "P", default_value_t = GenerationConfig::default().top_p, allow_negative_numbers = true)]
-    top_p: f32,
-    /// Above 1 makes characters that occurred less likely; 1 is off
-    #[arg(long, value_name = "R", default_value_t = GenerationConfig::default().repetition_penalty, allow_negative_numbers = true)]
-    repetition_penalty: f32,
+    #[command(flatten)]
+    setting: SettingArgs,
+    /// Draw N poems for each one printed and keep the one that the model finds likeliest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["stream", "beams"])]
+    best_of: u16,
+    /// Search for the likeliest poems with so many beams instead of sampling; -n prints as many
+    /// of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["stream", "seed", "temperature", "top_k", "top_p", "repetition_penalty"])]
+    beams: Option<u16>,
     /// Stop after this many characters, marks and final newline counted
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
@@ -50,6 +47,26 @@ pub struct SamplingArgs {
 }
 
 impl SamplingArgs {
+    /// How the poems are found.
+    ///
+    /// # Errors
+    ///
+    /// If more poems are asked for than there are beams.
+    pub fn search(&self) -> Result<Search> {
+        match (self.beams, self.best_of) {
+            (Some(beams), _) => {
+                ensure!(
+                    self.number <= u32::from(beams),
+                    "-n {} asks for more poems than --beams {beams} finds: use more beams",
+                    self.number
+                );
+                Ok(Search::Beams(beams.into()))
+            }
+            (None, 1) => Ok(Search::Sample),
+            (None, samples) => Ok(Search::BestOf(samples.into())),
+        }
+    }
+
     /// The settings of each poem. A random seed is told on stderr, so that the poems can be had
     /// again.
     ///
@@ -57,21 +74,15 @@ impl SamplingArgs {
     ///
     /// If a setting has an impossible value.
     pub fn configs(&self) -> Result<impl Iterator<Item = GenerationConfig>> {
-        let mut config = GenerationConfig {
-            temperature: self.temperature,
-            top_k: self.top_k,
-            top_p: self.top_p,
-            repetition_penalty: self.repetition_penalty,
-            ..GenerationConfig::default()
-        };
+        let mut config = self.setting.config();
         if let Some(tokens) = self.max_new_tokens {
             config.max_new_tokens = tokens;
         }
         config.validate()?;
         let first = self.seed.unwrap_or_else(|| {
             let seed = random_seed();
-            // The most likely character needs no seed.
-            if self.temperature != 0.0 {
+            // The most likely characters need no seed.
+            if config.temperature != 0.0 && self.beams.is_none() {
                 note(format_args!("seed {seed}"));
             }
             seed

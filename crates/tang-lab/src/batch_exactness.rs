@@ -147,19 +147,28 @@ fn compare_alone(
     gap: f32,
 ) -> Result<bool, LabError> {
     let steps = Generator::new(decoder, case.task.clone(), &case.config, lab.context())?;
-    let mut done = 0;
-    for step in steps {
+    // Behind its end, a poem has no token; to part from the other there is a difference, too.
+    let mut together = together
+        .iter()
+        .copied()
+        .map(Some)
+        .chain(std::iter::repeat(None));
+    for (place, step) in steps.enumerate() {
         let step = step?;
-        let other = together.get(done).copied();
+        let other = together.next().flatten();
         if other != Some(step.token) {
             let name = format!("{}, in a batch", case.name);
             let tokens = [other.unwrap_or_default(), step.token];
-            different_token(&name, &case.config, gap, step.margin, tokens, done)?;
+            different_token(&name, &case.config, gap, step.margin, tokens, place)?;
             return Ok(true);
         }
-        done += 1;
     }
-    Ok(false)
+    match together.next().flatten() {
+        None => Ok(false),
+        Some(_) => Err(LabError::Leftover {
+            what: format!("{}, which goes on behind its end in a batch", case.name),
+        }),
+    }
 }
 
 fn distinct_draws(lab: &LabModel) -> Result<usize, LabError> {

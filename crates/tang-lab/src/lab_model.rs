@@ -2,7 +2,7 @@
 
 use tang_generate::{GenerateError, Task};
 use tang_model::{ModelConfig, ModelError, Transformer, Weights};
-use tang_tokenizer::Vocabulary;
+use tang_tokenizer::{TokenId, Vocabulary};
 
 use crate::Subject;
 
@@ -21,6 +21,12 @@ impl LabModel {
     /// Positions that the model has.
     pub(crate) fn context(&self) -> usize {
         self.model.config().context
+    }
+
+    /// The text of a poem, without the newlines that begin and end it.
+    pub(crate) fn text(&self, tokens: &[TokenId]) -> Result<String, GenerateError> {
+        let text = self.vocabulary.decode(tokens)?;
+        Ok(text.trim_matches('\n').to_owned())
     }
 
     /// What figures measured on this model say of it.

@@ -69,15 +69,11 @@ fn section(
     };
     written(text, &format!("\n### {title}\n"));
     for sequence in &sequences {
-        let poem = lab
-            .vocabulary
-            .decode(sequence.tokens())
-            .map_err(tang_generate::GenerateError::from)?;
+        let poem = lab.text(sequence.tokens())?;
         written(
             text,
             &format!(
-                "- {} ({:.2} nats a character)",
-                poem.trim(),
+                "- {poem} ({:.2} nats a character)",
                 -sequence.mean_log_prob()
             ),
         );

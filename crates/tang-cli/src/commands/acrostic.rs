@@ -2,12 +2,12 @@
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use tang_generate::Task;
-use tang_prosody::{Form, Layout, LineLength};
+use tang_prosody::{Form, Layout, LineLength, Template};
 
 use crate::{
     poem_generation::{Assignment, write_poems},
     poem_output::Breaks,
+    rule_args::RuleArgs,
     sampling_args::SamplingArgs,
     user_text::user_text,
 };
@@ -19,14 +19,19 @@ const MAX_HEADS: usize = 16;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang acrostic 春眠不觉 --line 5")]
 pub struct Options {
-    /// The first characters of the lines, 1 to 16
+    /// One character for each line, 1 to 16
     heads: String,
+    /// Where in its line each character stands, counted from 1: 1 is 藏头, the last 藏尾
+    #[arg(long, value_name = "PLACE", default_value_t = 1)]
+    place: usize,
     /// 五绝, 七绝, 五律 or 七律; it must have as many lines as there are characters
     #[arg(long)]
     form: Option<Form>,
     /// Characters a line, 5 or 7 [default: 7, or as the form has it]
     #[arg(long, value_name = "LENGTH")]
     line: Option<LineLength>,
+    #[command(flatten)]
+    rules: RuleArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
 }
@@ -35,9 +40,16 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let heads = user_text(&options.heads);
     let layout = layout(heads.chars().count(), options.form, options.line)?;
+    let length = layout.line_length().chars();
+    ensure!(
+        (1..=length).contains(&options.place),
+        "--place {} is not in a line of {length} characters: use 1 to {length}",
+        options.place
+    );
+    let template = Template::acrostic(&heads, layout, options.place - 1)?;
     let loaded = options.sampling.checkpoint.open()?;
     let assignment = Assignment {
-        task: Task::acrostic(&heads, layout, &loaded.vocabulary, loaded.context())?,
+        task: options.rules.task(&template, &loaded)?,
         length: Some(layout.char_count()),
         breaks: Breaks::Lines,
     };

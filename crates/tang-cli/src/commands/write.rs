@@ -2,32 +2,42 @@
 
 use anyhow::Result;
 use clap::Args;
-use tang_generate::Task;
-use tang_prosody::Form;
+use tang_prosody::{Form, Template};
 
 use crate::{
     poem_generation::{Assignment, write_poems},
     poem_output::Breaks,
+    rule_args::RuleArgs,
     sampling_args::SamplingArgs,
+    user_text::user_text,
 };
 
 /// Which form.
 #[derive(Args)]
-#[command(after_help = "Example:\n  tang write --form 五律 --traditional")]
+#[command(after_help = "Example:\n  tang write --form 五律 --regulated --traditional")]
 pub struct Options {
     /// 五绝, 七绝, 五律 or 七律
-    #[arg(long, default_value_t = Form::QiJue)]
+    #[arg(long, default_value_t = Form::QiJue, conflicts_with = "template")]
     form: Form,
+    /// Lines with given characters in place, * for any other: '春****，眠****。'
+    #[arg(long, value_name = "LINES")]
+    template: Option<String>,
+    #[command(flatten)]
+    rules: RuleArgs,
     #[command(flatten)]
     sampling: SamplingArgs,
 }
 
 /// Prints the poems, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
+    let template = match &options.template {
+        Some(text) => Template::parse(&user_text(text))?,
+        None => Template::free(options.form.into()),
+    };
     let loaded = options.sampling.checkpoint.open()?;
     let assignment = Assignment {
-        task: Task::form(options.form.into(), &loaded.vocabulary, loaded.context())?,
-        length: Some(options.form.char_count()),
+        task: options.rules.task(&template, &loaded)?,
+        length: Some(template.layout().char_count()),
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

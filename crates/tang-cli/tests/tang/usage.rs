@@ -2,7 +2,7 @@
 
 use crate::work::{fails, prints, run, tang};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "data",
     "train",
     "acrostic",
@@ -11,6 +11,7 @@ const COMMANDS: [&str; 11] = [
     "check",
     "next",
     "logits",
+    "eval",
     "report",
     "bench-cache",
     "kv-cost",

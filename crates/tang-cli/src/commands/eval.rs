@@ -1,0 +1,96 @@
+//! `tang eval`: how many poems keep the rules.
+
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use anyhow::Result;
+use clap::Args;
+use tang_corpus::{CorpusFolder, Split};
+use tang_generate::{GenerationConfig, Search};
+use tang_lab::EvalOptions;
+use tang_prosody::Form;
+
+use crate::{
+    corpus_build::CORPUS_FOLDER, lab_model::open_lab_model, loaded_model::CheckpointArgs,
+    note::note, progress::CorpusBars, setting_args::SettingArgs,
+};
+
+/// Which poems, and how they are written.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang eval --form 七绝 --poems 100")]
+pub struct Options {
+    /// Poems of each kind
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    poems: u32,
+    /// Only this form; may be given several times [default: the four forms, then free samples]
+    #[arg(long)]
+    form: Vec<Form>,
+    /// Seed of the first poem of each kind, the next ones count up from it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    setting: SettingArgs,
+    /// Draw N poems for each one of a fixed form and keep the one that the model finds likeliest
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "beams")]
+    best_of: u16,
+    /// Search for poems of a fixed form with so many beams: no more poems than beams, but for
+    /// acrostics, which have heads of their own each
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    beams: Option<u16>,
+    /// A corpus folder, or a text file with one poem a line, for held-out poems, heads and copied
+    /// lines [default: data]
+    #[arg(long, value_name = "PATH")]
+    corpus: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
+}
+
+impl Options {
+    fn split(&self) -> Result<Split> {
+        Ok(match &self.corpus {
+            Some(path) => {
+                let mut bars = CorpusBars::default();
+                Split::load(path, &mut |progress| bars.show(progress))?
+            }
+            None => CorpusFolder::new(CORPUS_FOLDER).open()?,
+        })
+    }
+
+    fn eval_options(&self) -> EvalOptions {
+        let wanted = |form: &Form| self.form.is_empty() || self.form.contains(form);
+        EvalOptions {
+            poems: self.poems as usize,
+            forms: Form::ALL.into_iter().filter(wanted).collect(),
+            open: self.form.is_empty(),
+            config: GenerationConfig {
+                seed: self.seed,
+                ..self.setting.config()
+            },
+            search: match (self.beams, self.best_of) {
+                (Some(beams), _) => Search::Beams(beams.into()),
+                (None, 1) => Search::Sample,
+                (None, samples) => Search::BestOf(samples.into()),
+            },
+        }
+    }
+}
+
+/// Prints tables, or one object.
+pub fn run(options: &Options) -> Result<()> {
+    let split = options.split()?;
+    let lab = open_lab_model(&options.checkpoint)?;
+    let eval_options = options.eval_options();
+    let eval = tang_lab::eval(&lab, &split, &eval_options, &mut |text| note(text))?;
+    let mut out = io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string(&eval)?)?;
+    } else {
+        write!(out, "{eval}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The flags that say which rules a poem keeps.
+
+use std::str::FromStr;
+
+use anyhow::{Result, anyhow};
+use clap::Args;
+use tang_generate::{GenerateError, Rules, Task, Wanted};
+use tang_prosody::{LineSequence, RhymeGroup, Template};
+
+use crate::{loaded_model::LoadedModel, note::note};
+
+/// Rhyme, tones, repetitions.
+#[derive(Args)]
+pub struct RuleArgs {
+    /// Let the even lines rhyme: auto, or a group of 平水韻 by its first character, such as 尤
+    #[arg(long, value_name = "GROUP", value_parser = wanted::<RhymeGroup>)]
+    rhyme: Option<Wanted<RhymeGroup>>,
+    /// Keep the tones (平仄) of regulated verse, without 孤平 and 三平调; 4 or 8 lines
+    #[arg(long)]
+    tones: bool,
+    /// The sequence of line types for --tones: auto, ACBD, DCBD, BDAC or CDAC
+    #[arg(long, value_name = "SEQUENCE", value_parser = wanted::<LineSequence>)]
+    sequence: Option<Wanted<LineSequence>>,
+    /// Rhyme and tones at once
+    #[arg(long)]
+    regulated: bool,
+    /// No character twice, but for those that were given and for one doubled in a line (悠悠)
+    #[arg(long)]
+    no_repeat: bool,
+    /// Let a given character off a rule that it cannot keep, and say so, instead of an error
+    #[arg(long)]
+    relax: bool,
+}
+
+impl RuleArgs {
+    fn rules(&self) -> Rules {
+        let tones = self.regulated || self.tones || self.sequence.is_some();
+        Rules {
+            rhyme: self.rhyme.or(self.regulated.then_some(Wanted::Any)),
+            tones: tones.then_some(self.sequence.unwrap_or(Wanted::Any)),
+            no_repeat: self.no_repeat,
+            relax: self.relax,
+        }
+    }
+
+    /// The task of writing `template` under these rules; what had to be relaxed is told on stderr.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Task::verse`].
+    pub fn task(&self, template: &Template, loaded: &LoadedModel) -> Result<Task> {
+        let task = Task::verse(
+            template,
+            &self.rules(),
+            &loaded.vocabulary,
+            loaded.context(),
+        );
+        let task = task.map_err(|error| match error {
+            GenerateError::Unkept { .. } => anyhow!("{error} (--relax does so)"),
+            error => error.into(),
+        })?;
+        for exemption in task.exemptions() {
+            note(format_args!("relaxed: {exemption}"));
+        }
+        Ok(task)
+    }
+}
+
+/// `auto`, or one of several.
+fn wanted<T: FromStr>(text: &str) -> Result<Wanted<T>, T::Err> {
+    match text {
+        "auto" => Ok(Wanted::Any),
+        name => name.parse().map(Wanted::Only),
+    }
+}
