@@ -147,26 +147,24 @@ fn compare_alone(
     gap: f32,
 ) -> Result<bool, LabError> {
     let steps = Generator::new(decoder, case.task.clone(), &case.config, lab.context())?;
-    // Behind its end, a poem has no token; to part from the other there is a difference, too.
-    let mut together = together
-        .iter()
-        .copied()
-        .map(Some)
-        .chain(std::iter::repeat(None));
+    let mut done = 0;
     for (place, step) in steps.enumerate() {
         let step = step?;
-        let other = together.next().flatten();
+        let other = together.get(place).copied();
         if other != Some(step.token) {
             let name = format!("{}, in a batch", case.name);
             let tokens = [other.unwrap_or_default(), step.token];
             different_token(&name, &case.config, gap, step.margin, tokens, place)?;
             return Ok(true);
         }
+        done = place + 1;
     }
-    match together.next().flatten() {
-        None => Ok(false),
-        Some(_) => Err(LabError::Leftover {
-            what: format!("{}, which goes on behind its end in a batch", case.name),
+    match together.len() == done {
+        true => Ok(false),
+        false => Err(LabError::Count {
+            what: format!("{}, in a batch behind its end", case.name),
+            counted: together.len(),
+            expected: done,
         }),
     }
 }
