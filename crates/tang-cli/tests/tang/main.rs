@@ -11,6 +11,7 @@ mod lab;
 mod logits;
 mod model;
 mod next;
+mod readme;
 mod rules;
 mod sampling;
 mod train;

@@ -1,0 +1,39 @@
+//! What the README shows is what the committed model writes.
+
+use std::fs;
+
+use tang_prosody::check;
+
+use crate::work::prints;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The commands of the README's console blocks, each with its output.
+fn shown() -> Vec<(String, String)> {
+    let readme = fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
+    let blocks = readme.split("```console\n").skip(1);
+    blocks
+        .map(|block| block.split_once("```").unwrap().0)
+        .flat_map(|block| block.split("$ tang ").skip(1))
+        .map(|one| {
+            let (command, output) = one.split_once('\n').unwrap();
+            (command.to_owned(), output.to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn the_readme_shows_what_the_committed_model_writes() {
+    let shown = shown();
+    assert!(shown.len() >= 4, "{shown:?}");
+    let checkpoint = format!("{ROOT}/checkpoints/tang-4l");
+    for (command, output) in shown {
+        let words = command.split_whitespace();
+        let words: Vec<&str> = words.chain(["--checkpoint", &checkpoint]).collect();
+        assert_eq!(prints(&words), output, "{command}");
+        if words.contains(&"--regulated") {
+            let verdict = check(&output.replace('\n', "")).unwrap();
+            assert!(verdict.passes_strictly(), "{output}");
+        }
+    }
+}
