@@ -26,6 +26,7 @@ mod poem_text;
 mod progress;
 mod rule_args;
 mod sampling_args;
+mod search_args;
 mod setting_args;
 mod source_commit;
 mod training_watch;

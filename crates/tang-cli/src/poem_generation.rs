@@ -76,7 +76,7 @@ impl PoemWriter<'_> {
             Search::BestOf(samples) => configs.try_for_each(|config| {
                 let task = &self.assignment.task;
                 let best = best_of(&mut decoder, task, &config, samples, context)?;
-                self.print(&best, &config, sampling.json)
+                self.print(&best, &config, Some(config.seed), sampling.json)
             }),
             Search::Beams(beams) => {
                 let Some(config) = configs.next() else {
@@ -86,7 +86,7 @@ impl PoemWriter<'_> {
                 let start = Sequence::new(self.task(), &config, context)?;
                 let found = beam_search(&mut decoder, start, beams)?;
                 let mut found = found.iter().take(poems);
-                found.try_for_each(|sequence| self.print(sequence, &config, sampling.json))
+                found.try_for_each(|found| self.print(found, &config, None, sampling.json))
             }
         }
     }
@@ -108,7 +108,7 @@ impl PoemWriter<'_> {
                 .collect::<Result<Vec<_>, _>>()?;
             generate_batch(decoder, &mut sequences)?;
             for (sequence, config) in sequences.iter().zip(&configs) {
-                self.print(sequence, config, as_json)?;
+                self.print(sequence, config, Some(config.seed), as_json)?;
             }
         }
     }
@@ -126,20 +126,21 @@ impl PoemWriter<'_> {
             self.output.flush()?;
         }
         self.output.end()?;
-        self.note_unfinished(generator.sequence(), config)
+        self.note_unfinished(generator.sequence(), config, Some(config.seed))
     }
 
     fn print(
         &mut self,
         sequence: &Sequence,
         config: &GenerationConfig,
+        seed: Option<u64>,
         as_json: bool,
     ) -> Result<()> {
         let text = self.text(sequence.tokens())?;
         if as_json {
             self.output.json(PoemJson {
                 text,
-                seed: config.seed,
+                seed,
                 finish_reason: finish_reason(sequence).name(),
                 mean_log_prob: sequence.mean_log_prob(),
                 tokens: sequence.generated().len(),
@@ -147,25 +148,32 @@ impl PoemWriter<'_> {
         } else {
             self.output.poem(&text)?;
         }
-        self.note_unfinished(sequence, config)
+        self.note_unfinished(sequence, config, seed)
     }
 
-    fn note_unfinished(&self, sequence: &Sequence, config: &GenerationConfig) -> Result<()> {
+    fn note_unfinished(
+        &self,
+        sequence: &Sequence,
+        config: &GenerationConfig,
+        seed: Option<u64>,
+    ) -> Result<()> {
         // The last line of the longest forms fills the context and leaves no place for an end.
         let length = self.text(sequence.tokens())?.chars().count();
         if self.assignment.length == Some(length) {
             return Ok(());
         }
-        let seed = config.seed;
+        let poem = match seed {
+            Some(seed) => format!("the poem of seed {seed}"),
+            None => "a poem".to_owned(),
+        };
         match finish_reason(sequence) {
             FinishReason::EndOfPoem => {}
             FinishReason::MaxNewTokens => note(format_args!(
-                "the poem of seed {seed} is unfinished: --max-new-tokens {} is reached",
+                "{poem} is unfinished: --max-new-tokens {} is reached",
                 config.max_new_tokens
             )),
             FinishReason::ContextFull => note(format_args!(
-                "the poem of seed {seed} is unfinished: the model's context of {} characters is \
-                 full",
+                "{poem} is unfinished: the model's context of {} characters is full",
                 self.loaded.context()
             )),
         }

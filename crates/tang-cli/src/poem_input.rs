@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use tang_files::{read_bounded, read_stream_bounded};
-use tang_prosody::FULL_STOP;
+use tang_prosody::{COMMA, FULL_STOP};
 
 use crate::user_text::user_text;
 
@@ -27,8 +27,11 @@ pub fn read_poems(path: &Path) -> Result<Vec<String>> {
     Ok(poems)
 }
 
+/// Marks that editors of verse use beside `，` and `。`.
+const OTHER_MARKS: [char; 9] = ['？', '！', '；', '、', '：', '?', '!', ';', ':'];
+
 /// An empty line ends a poem, which may stand on many lines. Where a line has more than a couplet,
-/// that is, more than one full stop, it and its neighbours are poems of one line each.
+/// that is, more than two marks, it and its neighbours are poems of one line each.
 fn poems(text: &str) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<String> = text.lines().map(user_text).collect();
@@ -37,13 +40,36 @@ fn poems(text: &str) -> Vec<String> {
         .split(String::is_empty)
         .filter(|block| !block.is_empty())
     {
-        if block.iter().any(|line| line.matches(FULL_STOP).count() > 1) {
-            poems.extend_from_slice(block);
+        if block.iter().any(|line| line.matches(is_mark).count() > 2) {
+            poems.extend(block.iter().map(|poem| plain_marks(poem)));
         } else {
-            poems.push(block.concat());
+            poems.push(plain_marks(&block.concat()));
         }
     }
     poems
+}
+
+fn is_mark(c: char) -> bool {
+    c == COMMA || c == FULL_STOP || OTHER_MARKS.contains(&c)
+}
+
+/// Each other mark as the one that closes a line at its place: a comma after the first line of a
+/// couplet, a full stop after the second.
+fn plain_marks(poem: &str) -> String {
+    let mut closes = false;
+    poem.chars()
+        .map(|c| {
+            if !is_mark(c) {
+                return c;
+            }
+            closes = !closes;
+            match (OTHER_MARKS.contains(&c), closes) {
+                (false, _) => c,
+                (true, true) => COMMA,
+                (true, false) => FULL_STOP,
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -70,6 +96,17 @@ mod tests {
         let broken = "黄河入海流。";
         let text = format!("{broken}\n{POEM}\n{broken}\n\n{broken}\n{broken}");
         assert_eq!(poems(&text), [broken, POEM, broken, &broken.repeat(2)]);
+    }
+
+    #[test]
+    fn other_marks_close_lines_too() {
+        let asked = "白日依山尽？黄河入海流！欲穷千里目；更上一层楼？";
+        assert_eq!(poems(asked), [POEM]);
+        assert_eq!(poems(&format!("{asked}\n{asked}\n")), [POEM; 2]);
+        assert_eq!(
+            poems("白日依山尽。黄河入海流，"),
+            ["白日依山尽。黄河入海流，"]
+        );
     }
 
     #[test]

@@ -26,8 +26,8 @@ impl Breaks {
 pub struct PoemJson {
     /// The whole poem, without line breaks.
     pub text: String,
-    /// The seed that gives it again.
-    pub seed: u64,
+    /// The seed that gives it again; a search needs none.
+    pub seed: Option<u64>,
     /// Why the generation ended.
     pub finish_reason: &'static str,
     /// Mean log-probability of the generated tokens, nats.

@@ -6,7 +6,9 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use tang_generate::{GenerationConfig, Search};
 
-use crate::{loaded_model::CheckpointArgs, note::note, setting_args::SettingArgs};
+use crate::{
+    loaded_model::CheckpointArgs, note::note, search_args::SearchArgs, setting_args::SettingArgs,
+};
 
 /// How poems are sampled and printed.
 #[derive(Args)]
@@ -15,22 +17,17 @@ pub struct SamplingArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     number: u32,
     /// Seed of the first poem, the next ones count up from it; random if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "beams")]
     seed: Option<u64>,
     #[command(flatten)]
     setting: SettingArgs,
-    /// Draw N poems for each one printed and keep the one that the model finds likeliest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["stream", "beams"])]
-    best_of: u16,
-    /// Search for the likeliest poems with so many beams instead of sampling; -n prints as many
-    /// of them
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with_all = ["stream", "seed", "temperature", "top_k", "top_p", "repetition_penalty"])]
-    beams: Option<u16>,
+    #[command(flatten)]
+    search: SearchArgs,
     /// Stop after this many characters, marks and final newline counted
     #[arg(long, value_name = "N")]
     max_new_tokens: Option<usize>,
     /// Print each character as soon as it is chosen; not with --json
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "best_of", "beams"])]
     pub stream: bool,
     /// Compute every step from the beginning instead of keeping keys and values
     #[arg(long)]
@@ -53,18 +50,15 @@ impl SamplingArgs {
     ///
     /// If more poems are asked for than there are beams.
     pub fn search(&self) -> Result<Search> {
-        match (self.beams, self.best_of) {
-            (Some(beams), _) => {
-                ensure!(
-                    self.number <= u32::from(beams),
-                    "-n {} asks for more poems than --beams {beams} finds: use more beams",
-                    self.number
-                );
-                Ok(Search::Beams(beams.into()))
-            }
-            (None, 1) => Ok(Search::Sample),
-            (None, samples) => Ok(Search::BestOf(samples.into())),
+        let search = self.search.search();
+        if let Search::Beams(beams) = search {
+            ensure!(
+                self.number as usize <= beams,
+                "-n {} asks for more poems than --beams {beams} finds: use more beams",
+                self.number
+            );
         }
+        Ok(search)
     }
 
     /// The settings of each poem. A random seed is told on stderr, so that the poems can be had
@@ -82,7 +76,7 @@ impl SamplingArgs {
         let first = self.seed.unwrap_or_else(|| {
             let seed = random_seed();
             // The most likely characters need no seed.
-            if config.temperature != 0.0 && self.beams.is_none() {
+            if config.temperature != 0.0 && !matches!(self.search.search(), Search::Beams(_)) {
                 note(format_args!("seed {seed}"));
             }
             seed

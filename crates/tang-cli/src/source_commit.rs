@@ -1,4 +1,4 @@
-//! The commit of the source that this program was built from.
+//! The state of the source tree at the time of a run.
 
 use std::process::{Command, Stdio};
 

@@ -83,29 +83,7 @@ impl Task {
         }
         let mut task = Self::open();
         task.add(FormConstraint::new(layout, vocabulary));
-        let readings = Arc::new(TokenReadings::new(vocabulary));
-        if let Some(wanted) = rules.tones {
-            if !Form::ALL.iter().any(|form| Layout::from(*form) == layout) {
-                return Err(GenerateError::NoTones {
-                    lines: layout.lines(),
-                });
-            }
-            let (tones, exemptions) = ToneConstraint::new(template, wanted, readings.clone());
-            task.exemptions.extend(exemptions);
-            task.add(tones);
-        }
-        if let Some(wanted) = rules.rhyme {
-            let first_line = rules.tones.is_some();
-            let (rhyme, exemptions) =
-                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings)?;
-            task.exemptions.extend(exemptions);
-            task.add(rhyme);
-        }
-        if !task.exemptions.is_empty() && !rules.relax {
-            return Err(GenerateError::Unkept {
-                exemptions: task.exemptions,
-            });
-        }
+        task.add_sounds(template, rules, vocabulary)?;
         if rules.no_repeat {
             let fixed = fixed.clone();
             task.add(NoRepeatConstraint { layout, fixed });
@@ -151,6 +129,43 @@ impl Task {
     ) -> Result<Self, GenerateError> {
         let template = Template::acrostic(heads, layout, 0)?;
         Self::verse(&template, &Rules::default(), vocabulary, context)
+    }
+
+    /// The rules of tones and rhyme, as far as they are wanted.
+    fn add_sounds(
+        &mut self,
+        template: &Template,
+        rules: &Rules,
+        vocabulary: &Vocabulary,
+    ) -> Result<(), GenerateError> {
+        if rules.tones.is_none() && rules.rhyme.is_none() {
+            return Ok(());
+        }
+        let readings = Arc::new(TokenReadings::new(vocabulary));
+        if let Some(wanted) = rules.tones {
+            let layout = template.layout();
+            if !Form::ALL.iter().any(|form| Layout::from(*form) == layout) {
+                return Err(GenerateError::NoTones {
+                    lines: layout.lines(),
+                });
+            }
+            let (tones, exemptions) = ToneConstraint::new(template, wanted, readings.clone());
+            self.exemptions.extend(exemptions);
+            self.add(tones);
+        }
+        if let Some(wanted) = rules.rhyme {
+            let first_line = rules.tones.is_some();
+            let (rhyme, exemptions) =
+                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings)?;
+            self.exemptions.extend(exemptions);
+            self.add(rhyme);
+        }
+        match self.exemptions.is_empty() || rules.relax {
+            true => Ok(()),
+            false => Err(GenerateError::Unkept {
+                exemptions: self.exemptions.clone(),
+            }),
+        }
     }
 
     fn add(&mut self, constraint: impl Constraint + 'static) {

@@ -16,7 +16,7 @@ pub struct Provenance {
     pub device: &'static str,
     /// The version of Burn.
     pub burn: &'static str,
-    /// The commit of the source, where it is known.
+    /// The commit of the source tree at the time of the run, where it is known.
     pub commit: Option<Commit>,
 }
 

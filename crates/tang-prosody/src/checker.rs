@@ -1,7 +1,7 @@
 //! Judges a poem by its rhyme and tones.
 //!
-//! It shares no code with the patterns that poems are written by (`line_pattern.rs`), as it is to
-//! judge what they make.
+//! With the patterns that poems are written by (`line_pattern.rs`) it shares the table of readings
+//! and the types of lines, and nothing else, as it is to judge what they make.
 
 use crate::{
     COMMA, FULL_STOP, Fault, Form, LineLength, LineSequence, LineType, LineVerdict, Readings, Tone,

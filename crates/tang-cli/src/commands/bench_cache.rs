@@ -59,6 +59,10 @@ pub fn run(options: &Options) -> Result<()> {
     let out = &options.out;
     // Before some minutes of work, not after.
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let probe = out.join(".writable");
+    write_atomically(&probe, b"")
+        .and_then(|()| fs::remove_file(&probe))
+        .with_context(|| format!("cannot write into {}", out.display()))?;
     let plan = match options.quick {
         true => BenchPlan::QUICK,
         false => BenchPlan::FULL,

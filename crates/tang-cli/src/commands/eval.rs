@@ -8,13 +8,13 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
-use tang_generate::{GenerationConfig, Search};
+use tang_generate::GenerationConfig;
 use tang_lab::EvalOptions;
 use tang_prosody::Form;
 
 use crate::{
     corpus_build::CORPUS_FOLDER, lab_model::open_lab_model, loaded_model::CheckpointArgs,
-    note::note, progress::CorpusBars, setting_args::SettingArgs,
+    note::note, progress::CorpusBars, search_args::SearchArgs, setting_args::SettingArgs,
 };
 
 /// Which poems, and how they are written.
@@ -32,13 +32,8 @@ pub struct Options {
     seed: u64,
     #[command(flatten)]
     setting: SettingArgs,
-    /// Draw N poems for each one of a fixed form and keep the one that the model finds likeliest
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "beams")]
-    best_of: u16,
-    /// Search for poems of a fixed form with so many beams: no more poems than beams, but for
-    /// acrostics, which have heads of their own each
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    beams: Option<u16>,
+    #[command(flatten)]
+    search: SearchArgs,
     /// A corpus folder, or a text file with one poem a line, for held-out poems, heads and copied
     /// lines [default: data]
     #[arg(long, value_name = "PATH")]
@@ -71,11 +66,7 @@ impl Options {
                 seed: self.seed,
                 ..self.setting.config()
             },
-            search: match (self.beams, self.best_of) {
-                (Some(beams), _) => Search::Beams(beams.into()),
-                (None, 1) => Search::Sample,
-                (None, samples) => Search::BestOf(samples.into()),
-            },
+            search: self.search.search(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tang_prosody::{Form, RhymeGroup, check, is_han};
+use tang_prosody::{Form, LineLength, LineType, Readings, RhymeGroup, ToneSet, check, is_han};
 
 use crate::{
     model::model,
@@ -17,6 +17,10 @@ fn poems(words: &[&str]) -> Vec<String> {
     text.split("\n\n")
         .map(|poem| poem.replace('\n', ""))
         .collect()
+}
+
+fn tones(character: char) -> ToneSet {
+    Readings::of(character).map_or(ToneSet::ANY, Readings::tones)
 }
 
 #[test]
@@ -55,12 +59,22 @@ fn a_rhyme_and_a_sequence_can_be_given() {
         assert_eq!(check(&poem).unwrap().rhyme, Some(group), "{poem}");
     }
     for poem in poems(&["write", "--sequence", "BDAC", "--form", "五绝", "-n", "10"]) {
-        let verdict = check(&poem).unwrap();
-        // A two-tone character may fit another sequence, too.
-        assert!(verdict.tones_fit(), "{poem}");
+        assert!(check(&poem).unwrap().tones_fit(), "{poem}");
+        // A two-tone character may fit another sequence, too; the first line is of type B.
+        let line: Vec<ToneSet> = poem.chars().take(5).map(tones).collect();
+        assert!(LineType::B.can_be(LineLength::Five, &line), "{poem}");
     }
-    for three in poems(&["acrostic", "春山明", "--rhyme", "auto", "-n", "5"]) {
-        assert_eq!(three.chars().count(), 24, "a rhyme wants no form: {three}");
+    // A rhyme wants no form.
+    for six in poems(&["acrostic", "春山明月人花", "--rhyme", "auto", "-n", "5"]) {
+        let ends = six.split_inclusive('。').map(|couplet| {
+            let end = couplet.chars().rev().nth(1).unwrap();
+            let readings = Readings::of(end).unwrap().any();
+            readings.iter().filter_map(|reading| reading.group)
+        });
+        let groups: Vec<HashSet<RhymeGroup>> = ends.map(Iterator::collect).collect();
+        assert_eq!(groups.len(), 3, "{six}");
+        let common = &(&groups[0] & &groups[1]) & &groups[2];
+        assert!(!common.is_empty(), "{six}");
     }
 }
 
