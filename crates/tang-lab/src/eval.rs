@@ -8,10 +8,11 @@ use tang_generate::{GenerationConfig, Rules, Search, Task};
 use tang_prosody::{Form, Template};
 
 use crate::{
-    Distinct, EvalRow, LabError, LabModel, Machine,
+    Distinct, EvalRow, LabError, LabModel, Machine, PositionLoss,
     held_out::held_out,
     poem_set::{PoemSet, lines},
     poem_writer::{PoemWriter, Tasks},
+    position_loss::position_loss,
     random_heads::random_heads,
 };
 
@@ -50,6 +51,8 @@ pub struct Eval {
     pub search: String,
     /// The rows, those of one form together.
     pub rows: Vec<EvalRow>,
+    /// The loss along the context; only where no form was asked for.
+    pub position_loss: Option<PositionLoss>,
 }
 
 /// Reads the held-out poems of `split` and writes others of the same forms: free, by the rules, and
@@ -77,8 +80,10 @@ pub fn eval(
     for form in &options.forms {
         rows.extend(evaluation.form(*form)?);
     }
+    let mut position_loss = None;
     if options.open {
         rows.extend(evaluation.open()?);
+        position_loss = Some(evaluation.position_loss()?);
     }
     Ok(Eval {
         model: lab.name.clone(),
@@ -88,6 +93,7 @@ pub fn eval(
         setting: setting(&options.config),
         search: options.search.to_string(),
         rows,
+        position_loss,
     })
 }
 
@@ -184,6 +190,11 @@ impl Evaluation<'_> {
         let poems = self.split.validation.iter().map(String::as_str);
         let of_form = |poem: &&str| form.is_none() || Form::of(poem) == form;
         held_out(self.lab, poems.filter(of_form))
+    }
+
+    fn position_loss(&mut self) -> Result<PositionLoss, LabError> {
+        (self.on_progress)("held-out poems, position by position");
+        position_loss(self.lab, self.split.validation.iter().map(String::as_str))
     }
 
     fn write(

@@ -37,7 +37,15 @@ impl fmt::Display for Eval {
         )?;
         self.whole_poems(f)?;
         self.parts(f)?;
-        self.text(f)
+        self.text(f)?;
+        if let Some(loss) = &self.position_loss {
+            writeln!(
+                f,
+                "\nWhere in the context: held-out poems one after the other, {} contexts.\n\n{loss}",
+                loss.rows
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -1,10 +1,12 @@
 //! `tang train`.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{BufRead, BufReader, Read},
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -140,6 +142,70 @@ fn an_interrupted_run_is_saved_and_goes_on() {
     }
     assert_eq!(prints(&resume), format!("{out}\n"));
     assert_eq!(last_step(folder.path()), 19);
+}
+
+/// The losses that a run logged, by step; the last word on a step counts.
+#[cfg(unix)]
+fn losses(folder: &Path) -> BTreeMap<u64, serde_json::Value> {
+    let log = fs::read_to_string(folder.join("log.jsonl")).unwrap();
+    let lines = log.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let loss = |name: &str| line[name].clone();
+        let losses = [loss("train_nats_per_char"), loss("nats_per_char")];
+        (line["step"].as_u64().unwrap(), losses.to_vec().into())
+    });
+    lines.collect()
+}
+
+/// Twenty times, at moments that differ: in the middle of a step, of an evaluation, of a write.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_keeps_a_model_and_goes_on_as_if_nothing_had_been() {
+    let top = TempDir::new().unwrap();
+    let [whole, killed] = ["whole", "killed"].map(|name| top.path().join(name));
+    let words = |how: &[&str], out: &Path| -> Vec<String> {
+        let fixed = ["train", "--corpus", SAMPLE, "--out", out.to_str().unwrap()];
+        fixed.iter().chain(how).map(ToString::to_string).collect()
+    };
+    let ended = run(&mut tang(words(&["--steps", "20"], &whole)));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+
+    let start: &[&str] = &["--steps", "20"];
+    let mut how = start;
+    let mut kills = 0;
+    let mut moment = 0;
+    while kills < 20 {
+        let mut child = tang(words(how, &killed))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        moment = (moment + 137) % 500;
+        std::thread::sleep(Duration::from_millis(60 + moment));
+        let is_over = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if killed.join("model.safetensors").exists() {
+            let checkpoint = killed.to_str().unwrap();
+            prints(&["write", "--seed", "1", "--checkpoint", checkpoint]);
+        }
+        kills += u32::from(!is_over);
+        how = &["--resume"];
+        // Over, or killed before there was anything to go on from: begun anew.
+        if is_over || !killed.join("training_state.safetensors").exists() {
+            let _ = fs::remove_dir_all(&killed);
+            how = start;
+        }
+    }
+    let ended = run(&mut tang(words(how, &killed)));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(losses(&killed), losses(&whole));
+    let left = fs::read_dir(&killed)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    for name in left {
+        assert!(!name.to_string_lossy().ends_with(".tang-tmp"), "{name:?}");
+    }
 }
 
 #[test]
