@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask train`, `bench-cache`, `ci` and `tidy`.
+//! The project's chores: `cargo xtask train`, `bench-cache`, `bench-decode`, `ci` and `tidy`.
 //!
 //! This program runs cargo and `tang`, and links neither of them.
 
@@ -37,6 +37,12 @@ enum Chore {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure how near decoding comes to the speed of the memory; the last line is JSON
+    BenchDecode {
+        /// Passed on to `tang bench-decode`
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run every check that a change has to pass
     Ci,
     /// Check what holds the code base together: sizes, layers, manifests, links
@@ -48,6 +54,9 @@ fn main() -> Result<()> {
         Chore::Train { arguments } => train::run(&arguments),
         Chore::BenchCache { arguments } => {
             process::run(process::tang().arg("bench-cache").args(arguments))
+        }
+        Chore::BenchDecode { arguments } => {
+            process::run(process::tang().arg("bench-decode").args(arguments))
         }
         Chore::Ci => ci::run(),
         Chore::Tidy => tidy::run(),

@@ -7,6 +7,7 @@ use clap::Subcommand;
 
 mod acrostic;
 mod bench_cache;
+mod bench_decode;
 mod check;
 mod continue_from;
 mod data;
@@ -43,6 +44,8 @@ pub enum Command {
     Report(report::Options),
     /// Measure what the key/value cache does: results, work, memory, time; prints and writes a report
     BenchCache(bench_cache::Options),
+    /// Measure how near decoding comes to the speed of the memory; prints and writes a report
+    BenchDecode(bench_decode::Options),
     /// Work out what a key/value cache of any geometry costs; needs no model
     KvCost(kv_cost::Options),
 }
@@ -66,6 +69,7 @@ impl Command {
             Self::Eval(options) => eval::run(options)?,
             Self::Report(options) => report::run(options)?,
             Self::BenchCache(options) => bench_cache::run(options)?,
+            Self::BenchDecode(options) => bench_decode::run(options)?,
             Self::KvCost(options) => kv_cost::run(options)?,
         }
         Ok(ExitCode::SUCCESS)

@@ -1,8 +1,11 @@
 //! A model to measure.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tang_lab::LabModel;
 
 use crate::loaded_model::{CheckpointArgs, LoadedModel};
@@ -19,6 +22,27 @@ pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
         vocabulary,
         name: folder_name(&checkpoint.checkpoint)?,
     })
+}
+
+/// Opens models to measure, each with a name of its own.
+///
+/// # Errors
+///
+/// Those of [`open_lab_model`], or if two have one name.
+pub fn open_lab_models(checkpoints: &[PathBuf]) -> Result<Vec<LabModel>> {
+    let mut labs: Vec<LabModel> = Vec::new();
+    for checkpoint in checkpoints {
+        let checkpoint = checkpoint.clone();
+        let lab = open_lab_model(&CheckpointArgs { checkpoint })?;
+        ensure!(
+            labs.iter().all(|other| other.name != lab.name),
+            "two of the models are called {}, and so would be their plots: \
+             give each folder once, and rename one of two with the same name",
+            lab.name
+        );
+        labs.push(lab);
+    }
+    Ok(labs)
 }
 
 /// The last part of a folder's path: reports are published, and the rest is this machine's affair.

@@ -13,6 +13,7 @@ use crate::{
     note::note,
 };
 
+mod bench_output;
 mod commands;
 mod corpus_build;
 mod error_message;

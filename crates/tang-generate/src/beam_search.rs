@@ -1,8 +1,9 @@
 //! Search for likely poems.
 
+use tang_model::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, GenerateError, Sequence, candidates::Candidates, logits::log_sum_exp};
+use crate::{Decoder, GenerateError, Sequence, candidates::Candidates};
 
 /// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
 /// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem

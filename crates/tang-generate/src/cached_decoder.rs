@@ -66,13 +66,15 @@ pub(crate) fn empty_cache(model: &Transformer, rows: usize) -> KvCache {
 impl Decoder for CachedDecoder<'_> {
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
         let mut shared = 0;
-        self.cache = match self.prefix {
-            Some(prefix) => {
-                shared = prefix.shared_by(prompts);
-                prefix.rows(prompts.len(), shared)
-            }
-            None => empty_cache(self.model, prompts.len()),
-        };
+        if let Some(prefix) = self.prefix {
+            shared = prefix.shared_by(prompts);
+            self.cache = prefix.rows(prompts.len(), shared);
+        } else if self.cache.lengths().len() == prompts.len() {
+            // Memory of the right size is there.
+            self.cache.clear();
+        } else {
+            self.cache = empty_cache(self.model, prompts.len());
+        }
         let rest: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
         self.append(&rest)
     }

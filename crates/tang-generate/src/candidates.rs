@@ -26,6 +26,15 @@ impl Candidates {
         Self(tokens.into_iter().map(candidate).collect())
     }
 
+    /// Every token of the vocabulary, in order.
+    pub(crate) fn all(logits: &[f32]) -> Self {
+        let candidate = |(logit, token): (&f32, TokenId)| Candidate {
+            token,
+            logit: *logit,
+        };
+        Self(logits.iter().zip(0..).map(candidate).collect())
+    }
+
     /// All of them.
     pub(crate) fn as_slice(&self) -> &[Candidate] {
         &self.0
@@ -48,11 +57,34 @@ impl Candidates {
 
     /// Keeps the `count` best, best first. Of equal scores the lower token is the better.
     pub(crate) fn keep_best(&mut self, count: usize) {
-        if count < self.0.len() {
-            self.0.select_nth_unstable_by(count, best_first);
-            self.0.truncate(count);
+        if count == 0 {
+            self.0.clear();
+        } else if count < self.0.len() {
+            self.gather_best(count);
         }
         self.0.sort_unstable_by(best_first);
+    }
+
+    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are
+    /// compared with the worst of the best so far, and that is all.
+    fn gather_best(&mut self, count: usize) {
+        let room = self.0.len().min(2 * count);
+        let mut worst = f32::NEG_INFINITY;
+        let mut kept = 0;
+        for index in 0..self.0.len() {
+            if self.0[index].logit < worst {
+                continue;
+            }
+            self.0.swap(kept, index);
+            kept += 1;
+            if kept == room {
+                let (_, last, _) = self.0[..kept].select_nth_unstable_by(count - 1, best_first);
+                worst = last.logit;
+                kept = count;
+            }
+        }
+        self.0[..kept].select_nth_unstable_by(count - 1, best_first);
+        self.0.truncate(count);
     }
 
     /// The best one, if any is left.
@@ -71,7 +103,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn candidates(logits: &[f32]) -> Candidates {
-        Candidates::of_tokens(0..logits.len() as TokenId, logits)
+        Candidates::all(logits)
     }
 
     pub(crate) fn tokens(candidates: &Candidates) -> Vec<TokenId> {
@@ -86,6 +118,25 @@ pub(crate) mod tests {
         assert_eq!(tokens(&list), [1, 2, 4, 3]);
         list.keep_best(2);
         assert_eq!(tokens(&list), [1, 2]);
-        assert_eq!(Candidates::default().best(), None);
+        list.keep_best(0);
+        assert_eq!(list, Candidates::default());
+        assert_eq!(list.best(), None);
+    }
+
+    #[test]
+    fn the_best_of_many_are_those_that_sorting_gives() {
+        // Few different scores, so that many are equal.
+        let logits: Vec<f32> = (0..1000).map(|i| (i * i * 31 % 97) as f32 - 50.0).collect();
+        let mut sorted = candidates(&logits);
+        sorted.0.sort_by(best_first);
+        for count in [1, 2, 50, 499, 500, 501, 999, 1000, 1001] {
+            let mut list = candidates(&logits);
+            list.keep_best(count);
+            assert_eq!(
+                list.as_slice(),
+                &sorted.as_slice()[..count.min(1000)],
+                "{count}"
+            );
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::Logits;
 /// The two implementations give the same logits: [`CachedDecoder`](crate::CachedDecoder) sends
 /// each token through the model once, [`FullDecoder`](crate::FullDecoder) all of them at each
 /// step.
-pub trait Decoder {
+pub trait Decoder: Send {
     /// Forgets all sequences, starts new ones, and gives the logits that follow each.
     ///
     /// # Errors
@@ -96,7 +96,11 @@ pub(crate) fn logits(model: &Transformer, hidden: Tensor<2>) -> Result<Logits, M
         .into_data()
         .try_into_vec_as()
         .expect("logits are 32-bit floats");
-    if values.iter().any(|value| !value.is_finite()) {
+    // Without a way out early, which would keep the compiler from vectors.
+    if !values
+        .iter()
+        .fold(true, |all, value| all & value.is_finite())
+    {
         return Err(ModelError::Overflow);
     }
     Ok(Logits::new(values, model.config().vocab_size))

@@ -1,9 +1,9 @@
 //! What the model expects to come next.
 
-use tang_model::ModelError;
+use tang_model::{ModelError, log_sum_exp};
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, Logits, candidates::Candidates, logits::log_sum_exp};
+use crate::{Decoder, Logits, candidates::Candidates};
 
 /// A token and its probability.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use tang_model::log_sum_exp;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
     Decoder, GenerateError, GenerationConfig, Logits, Task,
     candidates::Candidates,
-    logits::log_sum_exp,
     logits_processor::LogitsProcessor,
     repetition_penalty::RepetitionPenalty,
     sampler::{Choice, Sampler},
@@ -184,7 +184,7 @@ impl Sequence {
     pub(crate) fn candidates(&self, logits: &[f32]) -> Result<Candidates, GenerateError> {
         let candidates = match self.task.mask(&self.tokens, logits.len()) {
             Some(mask) => Candidates::of_tokens(mask.tokens(), logits),
-            None => Candidates::of_tokens(0..logits.len() as TokenId, logits),
+            None => Candidates::all(logits),
         };
         if candidates.is_empty() {
             return Err(GenerateError::NothingAllowed {

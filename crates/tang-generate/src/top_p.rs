@@ -35,7 +35,7 @@ impl LogitsProcessor for TopP {
 
 /// How many tokens of a whole vocabulary top-p keeps at temperature 1, from the logits of each.
 pub fn top_p_count(logits: &[f32], p: f32) -> usize {
-    let mut candidates = Candidates::of_tokens(0..logits.len() as TokenId, logits);
+    let mut candidates = Candidates::all(logits);
     TopP(p).process(&[], &mut candidates);
     candidates.len()
 }

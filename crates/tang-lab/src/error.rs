@@ -158,6 +158,15 @@ pub enum LabError {
         /// The names that there are.
         known: String,
     },
+    /// A program that was to be measured does not run.
+    #[error("cannot measure a program: {reason}")]
+    Program {
+        /// Why.
+        reason: String,
+    },
+    /// The system gives no threads.
+    #[error("cannot start threads to measure with: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// Generation failed.
     #[error(transparent)]
     Generate(#[from] GenerateError),

@@ -6,7 +6,15 @@ use burn::{
     tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
 };
 
-use crate::{ModelConfig, ModelError, Weights, kv_cache::LayerSlot, rotary::Rotation};
+use crate::{
+    ModelConfig, ModelError, Weights,
+    device::{CpuTensor, has_kernels},
+    kernels::Attend,
+    kv_cache::LayerSlot,
+    norm::Norm,
+    projection::Projection,
+    rotary::Rotation,
+};
 
 /// Causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one fused
 /// projection for queries, keys and values, and as many key/value heads as the geometry has: one a
@@ -40,25 +48,56 @@ impl SelfAttention {
         })
     }
 
-    /// Attends from each position to itself and all before it, the cached ones included.
+    /// Attends from each position to itself and all before it, the cached ones included, and adds
+    /// what it gathers to the residual stream. What it reads of that is normalised by `norm`.
     ///
     /// # Shapes
     ///
-    /// - input: `[batch, length, width]`
+    /// - stream: `[batch, length, width]`
     /// - output: `[batch, length, width]`
     pub(crate) fn forward(
         &self,
-        input: Tensor<3>,
+        stream: Tensor<3>,
+        norm: &Norm,
         rotation: Option<&Rotation>,
         slot: Option<LayerSlot<'_>>,
     ) -> Tensor<3> {
-        let [batch, length, width] = input.dims();
+        let projected = Projection {
+            norm: Some(norm),
+            linear: &self.input,
+            activation: None,
+            residual: None,
+        }
+        .forward(stream.clone());
+        let merged = match has_kernels(&projected.device()) {
+            true => self.attend_in_place(projected, rotation, slot),
+            false => self.attend(projected, rotation, slot),
+        };
+        Projection {
+            norm: None,
+            linear: &self.output,
+            activation: None,
+            residual: Some(stream),
+        }
+        .forward(merged)
+    }
+
+    /// # Shapes
+    ///
+    /// - projected: `[batch, length, (heads + 2 kv_heads) x head_dim]`: queries, keys and values
+    /// - output: `[batch, length, heads x head_dim]`
+    fn attend(
+        &self,
+        projected: Tensor<3>,
+        rotation: Option<&Rotation>,
+        slot: Option<LayerSlot<'_>>,
+    ) -> Tensor<3> {
+        let [batch, length, columns] = projected.dims();
         let (heads, kv_heads) = (self.heads, self.kv_heads);
+        let head_dim = columns / (heads + 2 * kv_heads);
         // [batch, length, columns] -> [batch, heads or kv_heads, length, head_dim], three of them
-        let [mut query, mut key, value] = self
-            .input
-            .forward(input)
-            .reshape([batch, length, heads + 2 * kv_heads, width / heads])
+        let [mut query, mut key, value] = projected
+            .reshape([batch, length, heads + 2 * kv_heads, head_dim])
             .swap_dims(1, 2)
             .split_with_sizes(vec![heads, kv_heads, kv_heads], 1)
             .try_into()
@@ -82,8 +121,47 @@ impl SelfAttention {
         });
         let (key, value) = (self.repeat(key), self.repeat(value));
         let attended = attention(query, key, value, mask, None, options);
-        let merged = attended.swap_dims(1, 2).reshape([batch, length, width]);
-        self.output.forward(merged)
+        attended
+            .swap_dims(1, 2)
+            .reshape([batch, length, heads * head_dim])
+    }
+
+    /// The same by a kernel, on a device that has them.
+    fn attend_in_place(
+        &self,
+        projected: Tensor<3>,
+        rotation: Option<&Rotation>,
+        slot: Option<LayerSlot<'_>>,
+    ) -> Tensor<3> {
+        let [batch, length, columns] = projected.dims();
+        let (heads, kv_heads) = (self.heads, self.kv_heads);
+        let head_dim = columns / (heads + 2 * kv_heads);
+        let projected = CpuTensor::of(projected);
+        let tables = rotation.map(Rotation::tables);
+        let attend = |starts: &[usize], keys: &mut [f32], values: &mut [f32]| {
+            Attend {
+                projected: projected.values(),
+                rotation: tables
+                    .as_ref()
+                    .map(|(cos, sin)| (cos.values(), sin.values())),
+                starts,
+                keys,
+                values,
+                heads,
+                kv_heads,
+                head_dim,
+            }
+            .run()
+        };
+        let merged = match slot {
+            Some(slot) => slot.in_place(attend),
+            None => {
+                let mut keys = vec![0.0; batch * kv_heads * length * head_dim];
+                let mut values = keys.clone();
+                attend(&vec![0; batch], &mut keys, &mut values)
+            }
+        };
+        CpuTensor::tensor(merged, [batch, length, heads * head_dim])
     }
 
     /// Gives every query head its key/value head: each is repeated for the heads of its group.

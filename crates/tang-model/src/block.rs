@@ -47,9 +47,9 @@ impl Block {
         rotation: Option<&Rotation>,
         slot: Option<LayerSlot<'_>>,
     ) -> Tensor<3> {
-        let normed = self.attention_norm.forward(input.clone());
-        let attended = input + self.attention.forward(normed, rotation, slot);
-        let normed = self.feed_forward_norm.forward(attended.clone());
-        attended + self.feed_forward.forward(normed)
+        let attended = self
+            .attention
+            .forward(input, &self.attention_norm, rotation, slot);
+        self.feed_forward.forward(attended, &self.feed_forward_norm)
     }
 }

@@ -3,7 +3,10 @@
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
-use crate::{ModelConfig, ModelError};
+use crate::{
+    ModelConfig, ModelError,
+    device::{CpuTensor, has_kernels},
+};
 
 /// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
 ///
@@ -97,6 +100,11 @@ impl KvCache {
         }
     }
 
+    /// Forgets all tokens of all rows.
+    pub fn clear(&mut self) {
+        self.lengths.fill(0);
+    }
+
     /// Makes row `rows[i]` the new row `i`: drops, reorders or duplicates rows.
     ///
     /// # Panics
@@ -104,12 +112,17 @@ impl KvCache {
     /// If a row does not exist.
     pub fn select(&mut self, rows: &[usize]) {
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
-        let indices: Vec<i32> = rows.iter().map(|row| *row as i32).collect();
+        let drops_only = rows.is_sorted_by(|a, b| a < b);
         for layer in &mut self.layers {
-            for tensor in [&mut layer.keys, &mut layer.values] {
-                let indices = TensorData::new(indices.clone(), [rows.len()]);
-                let indices = Tensor::<1, Int>::from_data(indices, &tensor.device());
-                tensor.inplace(|tensor| tensor.select(0, indices));
+            for store in [&mut layer.keys, &mut layer.values] {
+                if drops_only && has_kernels(&store.device()) {
+                    store.inplace(|store| close_up(store, rows, &self.lengths));
+                    continue;
+                }
+                let indices: Vec<i32> = rows.iter().map(|row| *row as i32).collect();
+                let indices = TensorData::new(indices, [rows.len()]);
+                let indices = Tensor::<1, Int>::from_data(indices, &store.device());
+                store.inplace(|store| store.select(0, indices));
             }
         }
     }
@@ -131,27 +144,8 @@ impl KvCache {
                 capacity: self.capacity,
             });
         }
-        let starts = self.lengths.clone();
-        if starts.iter().all(|start| *start == longest) {
-            return Ok(Positions {
-                starts,
-                hidden: None,
-            });
-        }
-        // Query t of row r stands at lengths[r] + t and must not see a key behind it.
-        let keys = longest + added;
-        let hidden: Vec<bool> = self
-            .lengths
-            .iter()
-            .flat_map(|start| {
-                (*start..start + added).flat_map(move |own| (0..keys).map(move |key| key > own))
-            })
-            .collect();
-        let hidden = TensorData::new(hidden, [batch, 1, added, keys]);
-        let device = self.layers[0].keys.device();
         Ok(Positions {
-            starts,
-            hidden: Some(Tensor::from_data(hidden, &device)),
+            starts: self.lengths.clone(),
         })
     }
 
@@ -175,8 +169,6 @@ impl KvCache {
 pub(crate) struct Positions {
     /// Tokens that each row holds already, or one number where there is no cache.
     starts: Vec<usize>,
-    /// For rows of different lengths, `[batch, 1, added, keys]`: true where a key must not be seen.
-    hidden: Option<Tensor<4, Bool>>,
 }
 
 impl Positions {
@@ -184,7 +176,6 @@ impl Positions {
     pub(crate) fn at(start: usize) -> Self {
         Self {
             starts: vec![start],
-            hidden: None,
         }
     }
 
@@ -195,10 +186,26 @@ impl Positions {
 
     /// The first new position, if it is the same in every row.
     pub(crate) fn uniform(&self) -> Option<usize> {
-        match self.hidden {
-            Some(_) => None,
-            None => self.starts.first().copied(),
+        let first = *self.starts.first()?;
+        let same = self.starts.iter().all(|start| *start == first);
+        same.then_some(first)
+    }
+
+    /// For rows of different lengths, `[batch, 1, added, longest + added]`: true where a key must
+    /// not be seen.
+    fn hidden(&self, added: usize, device: &Device) -> Option<Tensor<4, Bool>> {
+        if self.uniform().is_some() {
+            return None;
         }
+        // Query t of row r stands at starts[r] + t and must not see a key behind it.
+        let keys = self.starts.iter().max()? + added;
+        let rows = self.starts.iter();
+        let hidden: Vec<bool> = rows
+            .flat_map(|start| *start..start + added)
+            .flat_map(|own| (0..keys).map(move |key| key > own))
+            .collect();
+        let hidden = TensorData::new(hidden, [self.starts.len(), 1, added, keys]);
+        Some(Tensor::from_data(hidden, device))
     }
 }
 
@@ -222,12 +229,47 @@ impl LayerSlot<'_> {
         value: Tensor<4>,
     ) -> (Tensor<4>, Tensor<4>, Option<Tensor<4, Bool>>) {
         let added = key.dims()[2];
+        let hidden = self.positions.hidden(added, &key.device());
         let keys = write(&mut self.layer.keys, key, self.positions);
         let values = write(&mut self.layer.values, value, self.positions);
         let longest = self.positions.starts.iter().copied().max().unwrap_or(0);
         let filled = |tensor: Tensor<4>| tensor.narrow(2, 0, longest + added);
-        (filled(keys), filled(values), self.positions.hidden.clone())
+        (filled(keys), filled(values), hidden)
     }
+
+    /// Gives `work` the tokens that each row holds, and all keys and all values where they lie, each
+    /// `[batch, kv_heads, capacity, head_dim]`. The device must have kernels.
+    pub(crate) fn in_place<T>(self, work: impl FnOnce(&[usize], &mut [f32], &mut [f32]) -> T) -> T {
+        let LayerCache { keys, values } = self.layer;
+        let mut result = None;
+        keys.inplace(|keys| {
+            let mut keys = CpuTensor::of(keys);
+            values.inplace(|values| {
+                let mut values = CpuTensor::of(values);
+                let starts = &self.positions.starts;
+                result = Some(work(starts, keys.values_mut(), values.values_mut()));
+                values.into_tensor()
+            });
+            keys.into_tensor()
+        });
+        result.expect("`inplace` calls its closure")
+    }
+}
+
+/// Moves `rows`, which are in order, to the front of a store, as far as they are filled, and gives
+/// the store without the others.
+fn close_up(store: Tensor<4>, rows: &[usize], lengths: &[usize]) -> Tensor<4> {
+    let [_, heads, capacity, head_dim] = store.dims();
+    let mut store = CpuTensor::of(store);
+    let values = store.values_mut();
+    for (new, (old, length)) in rows.iter().zip(lengths).enumerate() {
+        for head in 0..heads {
+            let start = |row: usize| (row * heads + head) * capacity * head_dim;
+            let filled = start(*old)..start(*old) + length * head_dim;
+            values.copy_within(filled, start(new));
+        }
+    }
+    store.into_tensor().narrow(0, 0, rows.len())
 }
 
 /// Writes `new` into `store` at each row's position, in place, and returns a handle to it.

@@ -5,6 +5,7 @@
 //! [`device`] names, and nothing in this crate ever asks for gradients by itself: a trainer
 //! moves the model to an autodiff device, a generator does not.
 
+mod activation;
 mod attention;
 mod block;
 mod config;
@@ -15,12 +16,14 @@ mod feed_forward;
 mod gpt2;
 mod hf_tensors;
 mod host_tensor;
+mod kernels;
 mod kv_cache;
 mod llama;
 mod model_folder;
 mod model_preset;
 mod norm;
 mod parameters;
+mod projection;
 mod rotary;
 mod tensor_file;
 mod transformer;
@@ -29,6 +32,7 @@ mod weights;
 pub use config::ModelConfig;
 pub use error::ModelError;
 pub use family::Family;
+pub use kernels::{log_sum_exp, read_once};
 pub use kv_cache::KvCache;
 pub use model_folder::{ModelFolder, WEIGHTS_FILE};
 pub use model_preset::ModelPreset;

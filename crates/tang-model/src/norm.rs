@@ -6,11 +6,23 @@ use burn::{
     tensor::{Device, Tensor},
 };
 
-use crate::{Family, ModelConfig, ModelError, Weights};
+use crate::{
+    Family, ModelConfig, ModelError, Weights,
+    device::{CpuTensor, has_kernels},
+    kernels,
+};
 
 /// Brings each position to unit scale before a projection reads it.
 #[derive(Module, Debug)]
-pub(crate) enum Norm {
+pub(crate) struct Norm {
+    kind: Kind,
+    /// Added to the variance, or mean square. [`LayerNorm`] keeps its own to itself.
+    #[module(skip)]
+    eps: f64,
+}
+
+#[derive(Module, Debug)]
+enum Kind {
     /// Mean 0 and variance 1 (Ba et al., *Layer Normalization*, 2016).
     Layer(LayerNorm),
     /// Mean square 1 (Zhang & Sennrich, *Root Mean Square Layer Normalization*, 2019).
@@ -27,21 +39,23 @@ impl Norm {
     ) -> Result<Self, ModelError> {
         let width = config.width;
         let gamma = weights.take(&format!("{path}.weight"), [width], device)?;
-        Ok(match config.family {
+        let kind = match config.family {
             Family::Gpt2 => {
                 let norm = LayerNormConfig::new(width).with_epsilon(config.norm_eps);
                 let mut norm = norm.init(device);
                 norm.gamma = gamma;
                 norm.beta = Some(weights.take(&format!("{path}.bias"), [width], device)?);
-                Self::Layer(norm)
+                Kind::Layer(norm)
             }
             Family::Llama { .. } => {
                 let norm = RmsNormConfig::new(width).with_epsilon(config.norm_eps);
                 let mut norm = norm.init(device);
                 norm.gamma = gamma;
-                Self::Rms(norm)
+                Kind::Rms(norm)
             }
-        })
+        };
+        let eps = config.norm_eps;
+        Ok(Self { kind, eps })
     }
 
     /// # Shapes
@@ -49,9 +63,34 @@ impl Norm {
     /// - input: `[batch, length, width]`
     /// - output: `[batch, length, width]`
     pub(crate) fn forward(&self, input: Tensor<3>) -> Tensor<3> {
-        match self {
-            Self::Layer(norm) => norm.forward(input),
-            Self::Rms(norm) => norm.forward(input),
+        if has_kernels(&input.device()) {
+            return self.in_place(input);
         }
+        match &self.kind {
+            Kind::Layer(norm) => norm.forward(input),
+            Kind::Rms(norm) => norm.forward(input),
+        }
+    }
+
+    /// The same by a kernel, on a device that has them.
+    fn in_place(&self, input: Tensor<3>) -> Tensor<3> {
+        let shape = input.dims();
+        let input = CpuTensor::of(input);
+        let eps = self.eps as f32;
+        let output = match &self.kind {
+            Kind::Layer(norm) => {
+                let beta = norm
+                    .beta
+                    .as_ref()
+                    .expect("`load` gives every layer norm one");
+                let (gamma, beta) = (CpuTensor::of(norm.gamma.val()), CpuTensor::of(beta.val()));
+                kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
+            }
+            Kind::Rms(norm) => {
+                let gamma = CpuTensor::of(norm.gamma.val());
+                kernels::rms_norm(input.values(), gamma.values(), eps)
+            }
+        };
+        CpuTensor::tensor(output, shape)
     }
 }

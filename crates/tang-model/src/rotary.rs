@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::kv_cache::Positions;
+use crate::{device::CpuTensor, kv_cache::Positions};
 
 /// Cosines and sines that turn queries and keys by an angle that grows with the position (Su et
 /// al., *RoFormer*, 2021), in Hugging Face's half-split form: number i of a head is turned together
@@ -30,17 +30,22 @@ impl Rotation {
         };
         let half = head_dim / 2;
         // angle of pair i at position p: p * theta^(-2 i / head_dim)
-        let angles = starts.iter().flat_map(|start| {
-            (*start..start + length).flat_map(move |position| {
-                (0..head_dim).map(move |i| {
-                    let pair = (i % half) as f64;
-                    position as f64 * theta.powf(-2.0 * pair / head_dim as f64)
-                })
-            })
-        });
-        let (cos, sin): (Vec<f32>, Vec<f32>) = angles
-            .map(|angle| (angle.cos() as f32, angle.sin() as f32))
-            .unzip();
+        let frequencies: Vec<f64> = (0..half)
+            .map(|pair| theta.powf(-2.0 * pair as f64 / head_dim as f64))
+            .collect();
+        let positions = starts.iter().flat_map(|start| *start..start + length);
+        let (mut cos, mut sin) = (Vec::new(), Vec::new());
+        for position in positions {
+            let angles = frequencies
+                .iter()
+                .map(|frequency| position as f64 * frequency);
+            let (cosines, sines): (Vec<f32>, Vec<f32>) = angles
+                .map(|angle| (angle.cos() as f32, angle.sin() as f32))
+                .unzip();
+            // Both numbers of a pair have one angle.
+            cos.extend(cosines.repeat(2));
+            sin.extend(sines.repeat(2));
+        }
         let shape = [starts.len(), 1, length, head_dim];
         Self {
             cos: Tensor::from_data(TensorData::new(cos, shape), device),
@@ -58,6 +63,14 @@ impl Rotation {
         let second = input.clone().narrow(3, half, half);
         let turned = Tensor::cat(vec![second.neg(), first], 3);
         input * self.cos.clone() + turned * self.sin.clone()
+    }
+
+    /// Cosines and sines for a kernel, each `[1 or batch, length, head_dim]`.
+    pub(crate) fn tables(&self) -> (CpuTensor, CpuTensor) {
+        (
+            CpuTensor::of(self.cos.clone()),
+            CpuTensor::of(self.sin.clone()),
+        )
     }
 }
 

@@ -7,8 +7,14 @@ use burn::{
 };
 
 use crate::{
-    Family, KvCache, ModelConfig, ModelError, Weights, block::Block, kv_cache::Positions,
-    norm::Norm, rotary::Rotation,
+    Family, KvCache, ModelConfig, ModelError, Weights,
+    block::Block,
+    device::{CpuTensor, has_kernels},
+    kernels,
+    kv_cache::Positions,
+    norm::Norm,
+    projection::FEW_ROWS,
+    rotary::Rotation,
 };
 
 /// A decoder-only Transformer.
@@ -154,7 +160,14 @@ impl Transformer {
     /// - hidden: `[rows, width]`
     /// - output: `[rows, vocab_size]`
     pub fn logits(&self, hidden: Tensor<2>) -> Tensor<2> {
-        hidden.matmul(self.output_head().transpose())
+        let [rows, width] = hidden.dims();
+        let head = self.output_head();
+        if rows > FEW_ROWS || !has_kernels(&hidden.device()) {
+            return hidden.matmul(head.transpose());
+        }
+        let (hidden, head) = (CpuTensor::of(hidden), CpuTensor::of(head));
+        let scores = kernels::scores(&hidden, &head, width);
+        CpuTensor::tensor(scores, [rows, self.config.vocab_size])
     }
 
     /// The matrix of the output head, `[vocab_size, width]`; in a tied model the token embedding.

@@ -117,3 +117,41 @@ fn report_lies_beside_the_model() {
     let above = model.path().parent().unwrap().to_str().unwrap();
     assert!(!report.contains(above), "no path of this machine: {report}");
 }
+
+#[test]
+fn bench_decode_writes_and_prints_a_page_and_json() {
+    let model = model();
+    let name = Path::new(&model).file_name().unwrap().to_str().unwrap();
+    let folder = TempDir::new().unwrap();
+    let words = ["bench-decode", "--quick", "--checkpoint", &model, "--out"];
+    let ended = run(tang(words).arg(folder.path()));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    // The tests run where there is no Python.
+    assert!(
+        ended.stderr.contains("PyTorch is not measured"),
+        "{}",
+        ended.stderr
+    );
+
+    let (page, last) = ended.stdout.trim_end().rsplit_once("\n\n").unwrap();
+    let kept = fs::read_to_string(folder.path().join("report.md")).unwrap();
+    assert_eq!(kept, format!("{page}\n"));
+    for part in ["token / floor", "characters a second", "start to end, ms"] {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    let above = Path::new(&model).parent().unwrap().to_str().unwrap();
+    assert!(!page.contains(above), "no path of this machine: {page}");
+
+    let json: Value = serde_json::from_str(last).unwrap();
+    let kept = fs::read_to_string(folder.path().join("report.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), json);
+    let first = &json["models"][0];
+    assert_eq!(first["name"], name);
+    assert_eq!(first["torch"], Value::Null);
+    assert_eq!(first["timing"]["threads"][0]["threads"], 1);
+    assert_eq!(first["timing"]["batches"][1]["rows"], 4);
+    assert!(first["timing"]["bytes_per_token"].as_u64().unwrap() > 1 << 20);
+    assert!(json["program_bytes"].as_u64().unwrap() > 1 << 20);
+    let plot = fs::read_to_string(folder.path().join("batch.svg")).unwrap();
+    assert!(plot.matches("<circle").count() >= 2, "{plot}");
+}

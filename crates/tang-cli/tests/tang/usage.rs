@@ -2,7 +2,7 @@
 
 use crate::work::{fails, prints, run, tang};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "data",
     "train",
     "acrostic",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 12] = [
     "eval",
     "report",
     "bench-cache",
+    "bench-decode",
     "kv-cost",
 ];
 

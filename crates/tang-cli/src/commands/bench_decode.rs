@@ -1,0 +1,90 @@
+//! `tang bench-decode`: measure how fast a model decodes, and write it down.
+
+use std::{env, ffi::OsString, path::PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, bench_decode};
+
+use crate::{
+    bench_output::BenchOutput, lab_model::open_lab_models, note::note, source_commit::source_commit,
+};
+
+/// Tokens of a vocabulary before its characters: the newline and two marks.
+const MARKS: usize = 3;
+
+/// What to measure.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang bench-decode --quick --checkpoint checkpoints/tang-4l")]
+pub struct Options {
+    /// Folder of a model; repeat it for more models
+    #[arg(
+        long = "checkpoint",
+        value_name = "DIR",
+        default_values = ["checkpoints/tang-4l", "checkpoints/minimind-4l"]
+    )]
+    checkpoints: Vec<PathBuf>,
+    /// Folder for report.md, report.json and the plot
+    #[arg(long, value_name = "DIR", default_value = "target/bench-decode")]
+    out: PathBuf,
+    /// Python with PyTorch, to measure the same geometry with; skipped where it is not there
+    #[arg(long, value_name = "FILE", default_value = ".venv-hf/bin/python")]
+    python: PathBuf,
+    /// Measure everything, but with short texts and 2 runs
+    #[arg(long)]
+    quick: bool,
+}
+
+/// Writes the report and prints it, as Markdown and then as one line of JSON.
+pub fn run(options: &Options) -> Result<()> {
+    let labs = open_lab_models(&options.checkpoints)?;
+    let output = BenchOutput::create(&options.out)?;
+    let plan = match options.quick {
+        true => DecodePlan::QUICK,
+        false => DecodePlan::FULL,
+    };
+    let folders = options.checkpoints.iter();
+    let subjects: Vec<DecodeSubject> = labs
+        .into_iter()
+        .zip(folders)
+        .map(|(lab, folder)| DecodeSubject {
+            poem: acrostic(&lab, folder.into()),
+            lab,
+        })
+        .collect();
+    let program = env::current_exe().context("cannot find this program to run it")?;
+    let bench = bench_decode(
+        &subjects,
+        &program,
+        torch_script(options).as_ref(),
+        plan,
+        Provenance::this(source_commit()),
+        &mut |text| note(text),
+    )?;
+    output.write(&bench, bench.plots()?)
+}
+
+/// The arguments that write an acrostic of characters that the model knows.
+fn acrostic(lab: &LabModel, checkpoint: OsString) -> Vec<OsString> {
+    let known = lab.vocabulary.iter().skip(MARKS);
+    let heads: String = known.take(4).map(|(_, character)| character).collect();
+    vec![
+        "acrostic".into(),
+        heads.into(),
+        "--checkpoint".into(),
+        checkpoint,
+    ]
+}
+
+fn torch_script(options: &Options) -> Option<TorchScript> {
+    let python = options.python.clone();
+    let script = PathBuf::from("scripts/torch_decode_peer.py");
+    if let Some(missing) = [&python, &script].into_iter().find(|path| !path.exists()) {
+        note(format_args!(
+            "PyTorch is not measured: there is no {}",
+            missing.display()
+        ));
+        return None;
+    }
+    Some(TorchScript { python, script })
+}

@@ -1,0 +1,98 @@
+//! The least time that a token can take: every weight that it needs, read once.
+
+use std::{sync::Barrier, thread, time::Instant};
+
+use tang_model::{ModelConfig, ParameterSpec, parameters, read_once};
+
+/// Readings in a row that one time is taken of, so that starting a thread does not count.
+const PASSES: usize = 16;
+
+/// As many numbers as a model reads for each token, in rows of its width.
+pub(crate) struct WeightFloor {
+    weights: Vec<f32>,
+    width: usize,
+}
+
+impl WeightFloor {
+    /// The floor of a model of this geometry: all its parameters but the tables that a token needs
+    /// one row of.
+    pub(crate) fn of(config: &ModelConfig) -> Self {
+        let whole = |spec: &ParameterSpec| match spec.path.as_str() {
+            "position_embedding" => false,
+            // A tied model reads it as its output head.
+            "token_embedding" => config.tied_head,
+            _ => true,
+        };
+        let count: usize = parameters(config)
+            .iter()
+            .filter(|spec| whole(spec))
+            .map(ParameterSpec::numel)
+            .sum();
+        Self {
+            weights: vec![0.5; count],
+            width: config.width,
+        }
+    }
+
+    /// Bytes that a token reads.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.weights.as_slice())
+    }
+
+    /// Milliseconds in which `threads` threads, each with a part of its own, read all once.
+    pub(crate) fn read_ms(&self, threads: usize) -> f64 {
+        let rows = (self.weights.len() / self.width).div_ceil(threads);
+        let parts: Vec<&[f32]> = self.weights.chunks(rows * self.width).collect();
+        let start = Barrier::new(parts.len());
+        let part_ms = |part: &[f32]| {
+            start.wait();
+            let started = Instant::now();
+            for _ in 0..PASSES {
+                std::hint::black_box(read_once(part, self.width));
+            }
+            started.elapsed().as_secs_f64() * 1e3 / PASSES as f64
+        };
+        let Some((own, others)) = parts.split_first() else {
+            return 0.0;
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = others
+                .iter()
+                .map(|part| scope.spawn(|| part_ms(part)))
+                .collect();
+            let own_ms = part_ms(own);
+            running
+                .into_iter()
+                .map(|thread| thread.join().expect("a sum does not panic"))
+                .fold(own_ms, f64::max)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_which_a_token_needs_one_row_do_not_count() {
+        let gpt2 = ModelConfig::tang_4l(100);
+        let all = |config: &ModelConfig| -> usize {
+            parameters(config).iter().map(ParameterSpec::numel).sum()
+        };
+        let bytes = |config: &ModelConfig| WeightFloor::of(config).bytes();
+        assert_eq!(bytes(&gpt2), 4 * (all(&gpt2) - 128 * 128));
+        let untied = ModelConfig {
+            tied_head: false,
+            ..ModelConfig::minimind_4l(100)
+        };
+        assert_eq!(bytes(&untied), 4 * (all(&untied) - 100 * 128));
+    }
+
+    #[test]
+    fn every_number_of_threads_can_read() {
+        let floor = WeightFloor::of(&ModelConfig::tang_4l(20));
+        for threads in [1, 2, 3] {
+            assert!(floor.read_ms(threads) > 0.0);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The non-linearity of either family's feed-forward network.
+
+use burn::tensor::{
+    Tensor,
+    activation::{sigmoid, silu},
+};
+
+use crate::{device::CpuTensor, kernels};
+
+// 2 u = x (A + B x^2)
+const A: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::SQRT_2;
+const B: f64 = 0.044715 * A;
+
+/// What a feed-forward network does between its two projections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activation {
+    /// The tanh form of GELU (Hendrycks & Gimpel, *Gaussian Error Linear Units*, 2016), which
+    /// Hugging Face calls `gelu_new`: 0.5 x (1 + tanh u), computed as x sigmoid(2 u).
+    GeluTanh,
+    /// SwiGLU (Shazeer, *GLU Variants Improve Transformer*, 2020): silu(gate) x value, which halves
+    /// the width.
+    SwiGlu,
+}
+
+impl Activation {
+    /// # Shapes
+    ///
+    /// - input: `[batch, length, inner]`, for SwiGLU `[batch, length, 2 x inner]`
+    /// - output: `[batch, length, inner]`
+    pub(crate) fn forward(self, input: Tensor<3>) -> Tensor<3> {
+        match self {
+            Self::GeluTanh => {
+                let slope = input.clone().square().mul_scalar(B).add_scalar(A);
+                // The sigmoid has a fused backward pass in Burn, tanh has not.
+                let gate = sigmoid(input.clone() * slope);
+                input * gate
+            }
+            Self::SwiGlu => {
+                let inner = input.dims()[2] / 2;
+                let gate = input.clone().narrow(2, 0, inner);
+                let value = input.narrow(2, inner, inner);
+                silu(gate) * value
+            }
+        }
+    }
+
+    /// The same by a kernel, on a device that has them.
+    pub(crate) fn in_place(self, mut input: CpuTensor, shape: [usize; 3]) -> Tensor<3> {
+        let [batch, length, width] = shape;
+        match self {
+            Self::GeluTanh => {
+                kernels::gelu_tanh(input.values_mut(), A as f32, B as f32);
+                input.into_tensor()
+            }
+            Self::SwiGlu => {
+                let inner = width / 2;
+                let output = kernels::swiglu(input.values(), inner);
+                CpuTensor::tensor(output, [batch, length, inner])
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INPUTS: [f32; 8] = [-6.0, -1.5, -0.1, 0.0, 0.3, 1.0, 2.0, 5.0];
+
+    /// By plain operations, and by the kernel.
+    fn applied(activation: Activation) -> [Vec<f32>; 2] {
+        let inputs = Tensor::<1>::from_floats(INPUTS, &crate::device::cpu()).unsqueeze::<3>();
+        let shape = inputs.dims();
+        [
+            activation.forward(inputs.clone()),
+            activation.in_place(CpuTensor::of(inputs), shape),
+        ]
+        .map(|tensor| tensor.into_data().try_into_vec_as().unwrap())
+    }
+
+    #[test]
+    fn gelu_matches_its_definition() {
+        for outputs in applied(Activation::GeluTanh) {
+            for (x, y) in INPUTS.map(f64::from).into_iter().zip(outputs) {
+                let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
+                let wanted = 0.5 * x * (1.0 + u.tanh());
+                assert!((f64::from(y) - wanted).abs() < 1e-6, "{x}: {y} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn swiglu_matches_its_definition() {
+        let (gates, values) = INPUTS.split_at(4);
+        for outputs in applied(Activation::SwiGlu) {
+            assert_eq!(outputs.len(), 4);
+            for (i, got) in outputs.into_iter().enumerate() {
+                let gate = f64::from(gates[i]);
+                let wanted = gate / (1.0 + (-gate).exp()) * f64::from(values[i]);
+                assert!((f64::from(got) - wanted).abs() < 1e-6, "{got} {wanted}");
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The kernels give what plain tensor operations give. An autodiff device has no kernels, so a
+//! network on it is the reference.
+
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use tang_model::{Family, KvCache, ModelConfig, Transformer, Weights, device};
+
+const TOLERANCE: f32 = 1e-4;
+const VOCABULARY: usize = 301;
+
+/// Both families in their own sizes; and sizes that fill no vector.
+fn configs() -> [ModelConfig; 4] {
+    let odd = |config| ModelConfig {
+        width: 36,
+        heads: 6,
+        kv_heads: 6,
+        feed_forward_width: 50,
+        layers: 2,
+        context: 40,
+        ..config
+    };
+    let (gpt2, llama) = (
+        ModelConfig::tang_4l(VOCABULARY),
+        ModelConfig::minimind_4l(VOCABULARY),
+    );
+    let shared = ModelConfig {
+        kv_heads: 2,
+        tied_head: false,
+        ..odd(llama)
+    };
+    [gpt2, llama, odd(gpt2), shared]
+}
+
+/// The same network with kernels and without.
+fn networks(config: ModelConfig) -> [Transformer; 2] {
+    let mut weights = Weights::default();
+    for (n, spec) in tang_model::parameters(&config).into_iter().enumerate() {
+        // Trained weights are far from their small starting values; these are, too.
+        let values = (0..spec.numel())
+            .map(|i| ((i * 7919 + n * 104_729) as f32 * 0.618).sin() * 0.2)
+            .collect();
+        weights.insert(spec.path, spec.shape, values);
+    }
+    [device::cpu(), device::cpu().autodiff()]
+        .map(|device| Transformer::new(config, weights.clone(), &device).unwrap())
+}
+
+fn ids(rows: usize, length: usize, seed: usize, device: &Device) -> Tensor<2, Int> {
+    let ids: Vec<i32> = (0..rows * length)
+        .map(|i| ((i * i * 5 + i * 3 + seed * 11) % VOCABULARY) as i32)
+        .collect();
+    Tensor::from_data(TensorData::new(ids, [rows, length]), device)
+}
+
+/// Logits behind every token.
+fn logits(model: &Transformer, ids: Tensor<2, Int>, cache: Option<&mut KvCache>) -> Vec<f32> {
+    let hidden = model.forward(ids, cache).unwrap();
+    let [rows, length, width] = hidden.dims();
+    let logits = model.logits(hidden.reshape([rows * length, width]));
+    logits.into_data().try_into_vec_as().unwrap()
+}
+
+#[track_caller]
+fn assert_close([got, wanted]: [Vec<f32>; 2], what: &str) {
+    assert_eq!(got.len(), wanted.len(), "{what}");
+    for (i, (a, b)) in got.iter().zip(&wanted).enumerate() {
+        assert!((a - b).abs() < TOLERANCE, "{what}, {i}: {a} {b}");
+    }
+}
+
+#[test]
+fn without_a_cache() {
+    for config in configs() {
+        let networks = networks(config);
+        // Few rows are multiplied otherwise than many.
+        for (rows, length) in [(1, 1), (1, 7), (2, 4), (5, 1), (1, 31), (3, 20)] {
+            let logits = networks
+                .each_ref()
+                .map(|model| logits(model, ids(rows, length, 1, &model.device()), None));
+            let family = config.family.name();
+            assert_close(logits, &format!("{family}, {rows} x {length}"));
+        }
+    }
+}
+
+#[test]
+fn with_a_cache_whose_rows_have_their_own_lengths() {
+    for config in configs() {
+        let networks = networks(config);
+        let mut caches = networks
+            .each_ref()
+            .map(|model| KvCache::new(&config, 5, 40, &model.device()));
+        let mut step = |rows, length, seed, keep: &dyn Fn(&mut KvCache)| {
+            let mut both = networks.iter().zip(&mut caches);
+            let logits = std::array::from_fn(|_| {
+                let (model, cache) = both.next().unwrap();
+                let ids = ids(rows, length, seed, &model.device());
+                let logits = logits(model, ids, Some(cache));
+                keep(cache);
+                logits
+            });
+            assert_close(logits, &format!("{:?}, step {seed}", config.family));
+        };
+        step(5, 6, 0, &|cache| cache.truncate(&[6, 2, 5, 6, 3]));
+        step(5, 1, 1, &|_| {});
+        // Dropped in order: the others close up.
+        step(5, 3, 2, &|cache| cache.select(&[0, 2, 4]));
+        step(3, 1, 3, &|_| {});
+        // Reordered and doubled.
+        step(3, 1, 4, &|cache| cache.select(&[2, 0, 0, 1]));
+        step(4, 1, 5, &|cache| cache.clear());
+        step(4, 2, 6, &|_| {});
+        assert_eq!(caches[0].lengths(), [2; 4]);
+    }
+}
+
+#[test]
+fn one_thread_gives_what_two_give() {
+    let config = ModelConfig::minimind_4l(VOCABULARY);
+    assert!(matches!(config.family, Family::Llama { .. }));
+    let [model, _] = networks(config);
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let written = || logits(&model, ids(3, 2, 1, &model.device()), None);
+    assert_eq!(one.unwrap().install(written), written());
+}
