@@ -43,6 +43,12 @@ enum Chore {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<OsString>,
     },
+    /// Measure the speed of training, beside a peer; the last line is JSON
+    BenchTrain {
+        /// Passed on to `tang bench-train`, whose --help lists them
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<OsString>,
+    },
     /// Run every check that a change has to pass
     Ci,
     /// Check what holds the code base together: sizes, layers, manifests, links
@@ -57,6 +63,9 @@ fn main() -> Result<()> {
         }
         Chore::BenchDecode { arguments } => {
             process::run(process::tang().arg("bench-decode").args(arguments))
+        }
+        Chore::BenchTrain { arguments } => {
+            process::run(process::tang().arg("bench-train").args(arguments))
         }
         Chore::Ci => ci::run(),
         Chore::Tidy => tidy::run(),

@@ -8,6 +8,7 @@ use clap::Subcommand;
 mod acrostic;
 mod bench_cache;
 mod bench_decode;
+mod bench_train;
 mod check;
 mod continue_from;
 mod data;
@@ -46,6 +47,8 @@ pub enum Command {
     BenchCache(bench_cache::Options),
     /// Measure how near decoding comes to the speed of the memory; prints and writes a report
     BenchDecode(bench_decode::Options),
+    /// Measure the speed of training, beside another program; prints and writes a report
+    BenchTrain(bench_train::Options),
     /// Work out what a key/value cache of any geometry costs; needs no model
     KvCost(kv_cost::Options),
 }
@@ -70,6 +73,7 @@ impl Command {
             Self::Report(options) => report::run(options)?,
             Self::BenchCache(options) => bench_cache::run(options)?,
             Self::BenchDecode(options) => bench_decode::run(options)?,
+            Self::BenchTrain(options) => bench_train::run(options)?,
             Self::KvCost(options) => kv_cost::run(options)?,
         }
         Ok(ExitCode::SUCCESS)

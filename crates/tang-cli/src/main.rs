@@ -20,6 +20,7 @@ mod error_message;
 mod lab_model;
 mod loaded_model;
 mod note;
+mod peer;
 mod poem_generation;
 mod poem_input;
 mod poem_output;

@@ -1,11 +1,12 @@
 //! The non-linearity of either family's feed-forward network.
 
-use burn::tensor::{
-    Tensor,
-    activation::{sigmoid, silu},
-};
+use burn::tensor::Tensor;
 
-use crate::{device::CpuTensor, kernels};
+use crate::{
+    device::CpuTensor,
+    fused::{gelu, swiglu},
+    kernels,
+};
 
 // 2 u = x (A + B x^2)
 const A: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::SQRT_2;
@@ -29,18 +30,8 @@ impl Activation {
     /// - output: `[batch, length, inner]`
     pub(crate) fn forward(self, input: Tensor<3>) -> Tensor<3> {
         match self {
-            Self::GeluTanh => {
-                let slope = input.clone().square().mul_scalar(B).add_scalar(A);
-                // The sigmoid has a fused backward pass in Burn, tanh has not.
-                let gate = sigmoid(input.clone() * slope);
-                input * gate
-            }
-            Self::SwiGlu => {
-                let inner = input.dims()[2] / 2;
-                let gate = input.clone().narrow(2, 0, inner);
-                let value = input.narrow(2, inner, inner);
-                silu(gate) * value
-            }
+            Self::GeluTanh => gelu(input),
+            Self::SwiGlu => swiglu(input),
         }
     }
 

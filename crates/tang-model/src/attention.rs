@@ -9,6 +9,7 @@ use burn::{
 use crate::{
     ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
+    fused::self_attention,
     kernels::Attend,
     kv_cache::LayerSlot,
     norm::Norm,
@@ -94,6 +95,10 @@ impl SelfAttention {
     ) -> Tensor<3> {
         let [batch, length, columns] = projected.dims();
         let (heads, kv_heads) = (self.heads, self.kv_heads);
+        if let (None, None) = (rotation, &slot) {
+            // As all of training is, with learned positions: the packed projection as it is.
+            return self_attention(projected, heads, kv_heads);
+        }
         let head_dim = columns / (heads + 2 * kv_heads);
         // [batch, length, columns] -> [batch, heads or kv_heads, length, head_dim], three of them
         let [mut query, mut key, value] = projected

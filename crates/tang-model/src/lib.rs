@@ -13,6 +13,7 @@ pub mod device;
 mod error;
 mod family;
 mod feed_forward;
+mod fused;
 mod gpt2;
 mod hf_tensors;
 mod host_tensor;

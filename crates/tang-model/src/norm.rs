@@ -1,14 +1,15 @@
 //! The norm of either family.
 
 use burn::{
-    module::Module,
-    nn::{LayerNorm, LayerNormConfig, RmsNorm, RmsNormConfig},
+    module::{Module, Param},
+    nn::{RmsNorm, RmsNormConfig},
     tensor::{Device, Tensor},
 };
 
 use crate::{
     Family, ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
+    fused::layer_norm,
     kernels,
 };
 
@@ -16,7 +17,7 @@ use crate::{
 #[derive(Module, Debug)]
 pub(crate) struct Norm {
     kind: Kind,
-    /// Added to the variance, or mean square. [`LayerNorm`] keeps its own to itself.
+    /// Added to the variance, or mean square.
     #[module(skip)]
     eps: f64,
 }
@@ -27,6 +28,12 @@ enum Kind {
     Layer(LayerNorm),
     /// Mean square 1 (Zhang & Sennrich, *Root Mean Square Layer Normalization*, 2019).
     Rms(RmsNorm),
+}
+
+#[derive(Module, Debug)]
+struct LayerNorm {
+    gamma: Param<Tensor<1>>,
+    beta: Param<Tensor<1>>,
 }
 
 impl Norm {
@@ -40,13 +47,10 @@ impl Norm {
         let width = config.width;
         let gamma = weights.take(&format!("{path}.weight"), [width], device)?;
         let kind = match config.family {
-            Family::Gpt2 => {
-                let norm = LayerNormConfig::new(width).with_epsilon(config.norm_eps);
-                let mut norm = norm.init(device);
-                norm.gamma = gamma;
-                norm.beta = Some(weights.take(&format!("{path}.bias"), [width], device)?);
-                Kind::Layer(norm)
-            }
+            Family::Gpt2 => Kind::Layer(LayerNorm {
+                gamma,
+                beta: weights.take(&format!("{path}.bias"), [width], device)?,
+            }),
             Family::Llama { .. } => {
                 let norm = RmsNormConfig::new(width).with_epsilon(config.norm_eps);
                 let mut norm = norm.init(device);
@@ -67,7 +71,7 @@ impl Norm {
             return self.in_place(input);
         }
         match &self.kind {
-            Kind::Layer(norm) => norm.forward(input),
+            Kind::Layer(norm) => layer_norm(input, norm.gamma.val(), norm.beta.val(), self.eps),
             Kind::Rms(norm) => norm.forward(input),
         }
     }
@@ -79,11 +83,8 @@ impl Norm {
         let eps = self.eps as f32;
         let output = match &self.kind {
             Kind::Layer(norm) => {
-                let beta = norm
-                    .beta
-                    .as_ref()
-                    .expect("`load` gives every layer norm one");
-                let (gamma, beta) = (CpuTensor::of(norm.gamma.val()), CpuTensor::of(beta.val()));
+                let gamma = CpuTensor::of(norm.gamma.val());
+                let beta = CpuTensor::of(norm.beta.val());
                 kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
             }
             Kind::Rms(norm) => {

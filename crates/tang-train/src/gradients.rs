@@ -1,10 +1,13 @@
 //! Gradients of a whole model: of a batch by parts, their sum, and their common norm.
 
+use std::sync::LazyLock;
+
 use burn::{
     module::{Module, ModuleVisitor, Param},
     optim::GradientsParams,
     tensor::Tensor,
 };
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tang_model::Transformer;
 
 use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::head_loss};
@@ -14,6 +17,19 @@ use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::hea
 /// It is a constant and not the number of cores, since the sum of the parts depends on it in the
 /// last digits and a seed should give the same losses on every machine.
 const PARTS: usize = 2;
+
+/// Each part has its share of the cores to itself: products that are spread over all of them would
+/// wait for those of the other part.
+static POOLS: LazyLock<[ThreadPool; PARTS]> = LazyLock::new(|| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.div_ceil(PARTS);
+    std::array::from_fn(|_| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("the system gives a process as many threads as it has cores")
+    })
+});
 
 /// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
 pub(crate) fn batch_gradients(
@@ -25,10 +41,12 @@ pub(crate) fn batch_gradients(
     let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = parts
             .iter()
-            .map(|part| {
+            .zip(&*POOLS)
+            .map(|(part, pool)| {
                 // Graphs that share parameters wait for each other; a fork has its own.
                 let model = model.clone().fork(&model.device());
-                scope.spawn(move || part_gradients(&model, part, share(part)))
+                let share = share(part);
+                scope.spawn(move || pool.install(|| part_gradients(&model, part, share)))
             })
             .collect();
         threads

@@ -2,15 +2,18 @@
 //!
 //! All logits of a step would be the largest tensor of the whole network (4,096 x 6,289 numbers
 //! are 103 MB) and would be passed over several times. Here each chunk of rows is scored, turned
-//! into its gradients and forgotten while it is still in a near cache. The gradients are written
+//! into its gradients and forgotten while it is still in a cache. The gradients are written
 //! by hand, outside autodiff: with p = softmax(h W^T), the gradient of a row's cross-entropy with
 //! respect to its logits is p - onehot(target).
 
-use burn::tensor::{IndexingUpdateOp, Int, Tensor, TensorData, activation::softmax};
+use burn::tensor::{Tensor, TensorData};
+use tang_kernels::{cross_entropy, cross_entropy_gradient};
 use tang_tokenizer::TokenId;
 
 /// Rows that are scored at once.
-const CHUNK_ROWS: usize = 256;
+const CHUNK_ROWS: usize = 512;
+
+const FLOATS: &str = "logits are 32-bit floats";
 
 /// The weighted mean loss over all rows, and its gradients.
 pub(crate) struct HeadLoss {
@@ -37,25 +40,18 @@ pub(crate) fn head_loss(
 ) -> HeadLoss {
     let [rows, width] = hidden.dims();
     let weight = weight / rows as f64;
-    let mut total = 0.0;
+    let mut nats = Vec::with_capacity(rows);
     let mut hidden_gradients = Vec::with_capacity(rows.div_ceil(CHUNK_ROWS));
     let mut head_gradient: Option<Tensor<2>> = None;
     for (start, targets) in chunks(targets) {
         let hidden = hidden
             .clone()
             .slice([start..start + targets.len(), 0..width]);
-        let (probabilities, nats) = score(hidden.clone(), head.clone(), targets);
-        total += nats.iter().sum::<f64>();
-
-        let minus_one = Tensor::full([targets.len(), 1], -1.0, &hidden.device());
-        let error = probabilities
-            .scatter(
-                1,
-                column(targets, &hidden),
-                minus_one,
-                IndexingUpdateOp::Add,
-            )
-            .mul_scalar(weight);
+        let mut logits = logits(&hidden, &head);
+        let vocab_size = logits.shape()[1];
+        let values = logits.as_mut_slice().expect(FLOATS);
+        cross_entropy_gradient(values, vocab_size, targets, weight as f32, &mut nats);
+        let error = Tensor::<2>::from_data(logits, &hidden.device());
         hidden_gradients.push(error.clone().matmul(head.clone()));
         let own = error.transpose().matmul(hidden);
         head_gradient = Some(match head_gradient {
@@ -64,7 +60,7 @@ pub(crate) fn head_loss(
         });
     }
     HeadLoss {
-        nats_per_char: total * weight,
+        nats_per_char: nats.iter().sum::<f64>() * weight,
         hidden_gradient: Tensor::cat(hidden_gradients, 0),
         head_gradient: head_gradient.expect("a batch has at least one row"),
     }
@@ -77,12 +73,14 @@ pub(crate) fn head_loss(
 /// As in [`head_loss`].
 pub(crate) fn head_nats(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> Vec<f64> {
     let [_, width] = hidden.dims();
-    chunks(targets)
-        .flat_map(|(start, targets)| {
-            let rows = [start..start + targets.len(), 0..width];
-            score(hidden.clone().slice(rows), head.clone(), targets).1
-        })
-        .collect()
+    let mut nats = Vec::with_capacity(targets.len());
+    for (start, targets) in chunks(targets) {
+        let rows = [start..start + targets.len(), 0..width];
+        let logits = logits(&hidden.clone().slice(rows), &head);
+        let values = logits.as_slice().expect(FLOATS);
+        cross_entropy(values, logits.shape()[1], targets, &mut nats);
+    }
+    nats
 }
 
 fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
@@ -92,40 +90,15 @@ fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
         .map(|(i, chunk)| (i * CHUNK_ROWS, chunk))
 }
 
-/// Probabilities of all tokens, `[rows, vocab_size]`, and the nats of each row's target.
-fn score(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> (Tensor<2>, Vec<f64>) {
-    let index = column(targets, &hidden);
-    let probabilities = softmax(hidden.matmul(head.transpose()), 1);
-    let hit: Vec<f32> = probabilities
-        .clone()
-        .gather(1, index)
-        .into_data()
-        .try_into_vec_as()
-        .expect("probabilities are 32-bit floats");
-    let nats = hit
-        .into_iter()
-        // A probability below the smallest float is a loss of 87, not an infinite one; NaN stays.
-        .map(|p| {
-            if p < f32::MIN_POSITIVE {
-                f32::MIN_POSITIVE
-            } else {
-                p
-            }
-        })
-        .map(|p| -f64::from(p).ln())
-        .collect();
-    (probabilities, nats)
-}
-
-/// Tokens as a column of indices, `[rows, 1]`, on the device of `like`.
-fn column(tokens: &[TokenId], like: &Tensor<2>) -> Tensor<2, Int> {
-    let data: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
-    Tensor::from_data(TensorData::new(data, [tokens.len(), 1]), &like.device())
+/// Scores of all tokens, `[rows, vocab_size]`. Nothing else holds the numbers, so the host takes
+/// them without a copy.
+fn logits(hidden: &Tensor<2>, head: &Tensor<2>) -> TensorData {
+    hidden.clone().matmul(head.clone().transpose()).into_data()
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Device, activation::log_softmax};
+    use burn::tensor::{Device, Int, activation::log_softmax};
 
     use super::*;
 
@@ -141,6 +114,12 @@ mod tests {
 
     fn to_vec(tensor: Tensor<2>) -> Vec<f32> {
         tensor.into_data().try_into_vec_as().unwrap()
+    }
+
+    /// Tokens as a column of indices, `[rows, 1]`, on the device of `like`.
+    fn column(tokens: &[TokenId], like: &Tensor<2>) -> Tensor<2, Int> {
+        let data: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
+        Tensor::from_data(TensorData::new(data, [tokens.len(), 1]), &like.device())
     }
 
     #[test]

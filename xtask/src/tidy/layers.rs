@@ -3,18 +3,25 @@
 use super::{Finding, manifest::Manifest};
 
 /// Each package with the packages that its `[dependencies]` may name.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("tang-files", &[]),
+    ("tang-kernels", &[]),
     ("tang-prosody", &[]),
     ("tang-tokenizer", &["tang-files", "tang-prosody"]),
     (
         "tang-corpus",
         &["tang-files", "tang-prosody", "tang-tokenizer"],
     ),
-    ("tang-model", &["tang-files"]),
+    ("tang-model", &["tang-files", "tang-kernels"]),
     (
         "tang-train",
-        &["tang-corpus", "tang-files", "tang-model", "tang-tokenizer"],
+        &[
+            "tang-corpus",
+            "tang-files",
+            "tang-kernels",
+            "tang-model",
+            "tang-tokenizer",
+        ],
     ),
     (
         "tang-generate",

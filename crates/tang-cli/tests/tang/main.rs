@@ -1,6 +1,7 @@
 //! The program as users run it: what it prints, how it ends, what it leaves on disk.
 
 mod acrostic;
+mod bench_train;
 mod check;
 mod checkpoint;
 mod continuation;

@@ -2,7 +2,7 @@
 
 use crate::work::{fails, prints, run, tang};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "data",
     "train",
     "acrostic",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 13] = [
     "report",
     "bench-cache",
     "bench-decode",
+    "bench-train",
     "kv-cost",
 ];
 

@@ -1,0 +1,55 @@
+//! `tang bench-train`.
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use crate::work::{SAMPLE, fails_in, prints, run, tang};
+
+#[test]
+fn races_with_a_peer_in_turns() {
+    let folder = TempDir::new().unwrap();
+    let corpus = folder.path().join("corpus");
+    prints(&["data", "--from", SAMPLE, "--out", corpus.to_str().unwrap()]);
+    // A peer that is always as fast.
+    let peer = folder.path().join("peer.sh");
+    let report = r#"{"step": 1, "train_seconds": 2.0, "tokens_per_second": 0.5}"#;
+    fs::write(&peer, format!("echo '{report}'")).unwrap();
+    let words = ["bench-train", "--steps", "1", "--corpus", "corpus"];
+    let peer_words = ["--peer", "/bin/sh peer.sh"];
+    let ended = run(tang(words).args(peer_words).current_dir(folder.path()));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stdout.contains("| 4,096 | 3 | "), "{}", ended.stdout);
+    let json: serde_json::Value =
+        serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    for row in json["throughput"].as_array().unwrap() {
+        assert_eq!(row["peer"], serde_json::json!([0.5, 0.5, 0.5]));
+        assert_eq!(row["ours"].as_array().unwrap().len(), 3);
+    }
+    let out = folder.path().join("target/bench-train");
+    let report = fs::read_to_string(out.join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report, json);
+    assert!(!out.join("short-run").exists());
+
+    let ended = run(tang(words).current_dir(folder.path()));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("SKIPPED"), "{}", ended.stderr);
+}
+
+#[test]
+fn fails_before_it_measures() {
+    let folder = TempDir::new().unwrap();
+    let corpus = folder.path().join("corpus");
+    prints(&["data", "--from", SAMPLE, "--out", corpus.to_str().unwrap()]);
+    let bench = |more: &[&str], code, wanted| {
+        let words = [&["bench-train", "--corpus", "corpus"], more].concat();
+        fails_in(folder.path(), &words, code, wanted);
+        assert!(!folder.path().join("target").exists(), "{more:?}");
+    };
+    bench(&["--turns", "2"], 2, "3..");
+    bench(&["--peer", " "], 1, "--peer is empty");
+    bench(&["--full"], 1, "--full needs a peer");
+    bench(&["--full", "--peer-log", "missing"], 1, "missing");
+    bench(&["--peer-log", "missing"], 2, "--full");
+}
