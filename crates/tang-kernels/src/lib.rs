@@ -4,21 +4,35 @@
 //! sets and picks one when the program runs.
 
 mod adam_w;
+mod attend;
 mod attention;
+mod columns;
 mod cross_entropy;
+mod dot;
 mod exp;
 mod gelu;
+mod helper;
 mod lanes;
 mod layer_norm;
+mod log_sum_exp;
 mod matrix;
+mod matvec;
+mod rms_norm;
 mod rows;
+mod scores;
 mod swiglu;
 mod tile;
 
 pub use adam_w::AdamW;
+pub use attend::Attend;
 pub use attention::{AttentionShape, attention, attention_gradient};
+pub use columns::Numbers;
 pub use cross_entropy::{cross_entropy, cross_entropy_gradient};
 pub use gelu::{gelu, gelu_gradient};
 pub use layer_norm::{LayerNormGradient, layer_norm, layer_norm_gradient};
+pub use log_sum_exp::log_sum_exp;
+pub use matvec::matvec;
+pub use rms_norm::rms_norm;
 pub use rows::{add_to_rows, sum_of_rows};
+pub use scores::{read_once, scores};
 pub use swiglu::{swiglu, swiglu_gradient};

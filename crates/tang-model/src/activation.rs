@@ -5,12 +5,7 @@ use burn::tensor::Tensor;
 use crate::{
     device::CpuTensor,
     fused::{gelu, swiglu},
-    kernels,
 };
-
-// 2 u = x (A + B x^2)
-const A: f64 = std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::SQRT_2;
-const B: f64 = 0.044715 * A;
 
 /// What a feed-forward network does between its two projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +31,16 @@ impl Activation {
     }
 
     /// The same by a kernel, on a device that has them.
-    pub(crate) fn in_place(self, mut input: CpuTensor, shape: [usize; 3]) -> Tensor<3> {
+    pub(crate) fn in_place(self, input: CpuTensor, shape: [usize; 3]) -> Tensor<3> {
         let [batch, length, width] = shape;
         match self {
             Self::GeluTanh => {
-                kernels::gelu_tanh(input.values_mut(), A as f32, B as f32);
-                input.into_tensor()
+                let output = tang_kernels::gelu(input.values());
+                CpuTensor::tensor(output, shape)
             }
             Self::SwiGlu => {
                 let inner = width / 2;
-                let output = kernels::swiglu(input.values(), inner);
+                let output = tang_kernels::swiglu(input.values(), inner);
                 CpuTensor::tensor(output, [batch, length, inner])
             }
         }

@@ -6,11 +6,12 @@ use burn::{
     tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
 };
 
+use tang_kernels::Attend;
+
 use crate::{
     ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
     fused::self_attention,
-    kernels::Attend,
     kv_cache::LayerSlot,
     norm::Norm,
     projection::Projection,

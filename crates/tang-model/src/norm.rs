@@ -10,7 +10,6 @@ use crate::{
     Family, ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
     fused::layer_norm,
-    kernels,
 };
 
 /// Brings each position to unit scale before a projection reads it.
@@ -85,11 +84,11 @@ impl Norm {
             Kind::Layer(norm) => {
                 let gamma = CpuTensor::of(norm.gamma.val());
                 let beta = CpuTensor::of(norm.beta.val());
-                kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
+                tang_kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
             }
             Kind::Rms(norm) => {
                 let gamma = CpuTensor::of(norm.gamma.val());
-                kernels::rms_norm(input.values(), gamma.values(), eps)
+                tang_kernels::rms_norm(input.values(), gamma.values(), eps)
             }
         };
         CpuTensor::tensor(output, shape)

@@ -6,7 +6,6 @@ use crate::{
     activation::Activation,
     device::{CpuTensor, has_kernels},
     fused::linear,
-    kernels,
     norm::Norm,
 };
 
@@ -59,14 +58,14 @@ impl Projection<'_> {
         let shape = [batch, length, weight.dims()[1]];
         let mut output = if rows <= FEW_ROWS {
             let (input, weight) = (CpuTensor::of(input), CpuTensor::of(weight));
-            let product = kernels::matvec(&input, &weight, d_input);
+            let product = tang_kernels::matvec(&input, &weight, d_input);
             CpuTensor::of(CpuTensor::tensor(product, shape))
         } else {
             let product = input.reshape([rows, d_input]).matmul(weight);
             CpuTensor::of(product.reshape(shape))
         };
         if let Some(bias) = &self.linear.bias {
-            kernels::add_rows(output.values_mut(), CpuTensor::of(bias.val()).values());
+            tang_kernels::add_to_rows(output.values_mut(), CpuTensor::of(bias.val()).values());
         }
         let output = match self.activation {
             Some(activation) => activation.in_place(output, shape),
@@ -75,7 +74,7 @@ impl Projection<'_> {
         match self.residual {
             Some(residual) => {
                 let mut sum = CpuTensor::of(output);
-                kernels::add_rows(sum.values_mut(), CpuTensor::of(residual).values());
+                tang_kernels::add_to_rows(sum.values_mut(), CpuTensor::of(residual).values());
                 sum.into_tensor()
             }
             None => output,

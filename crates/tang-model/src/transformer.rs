@@ -10,7 +10,6 @@ use crate::{
     Family, KvCache, ModelConfig, ModelError, Weights,
     block::Block,
     device::{CpuTensor, has_kernels},
-    kernels,
     kv_cache::Positions,
     norm::Norm,
     projection::FEW_ROWS,
@@ -166,7 +165,7 @@ impl Transformer {
             return hidden.matmul(head.transpose());
         }
         let (hidden, head) = (CpuTensor::of(hidden), CpuTensor::of(head));
-        let scores = kernels::scores(&hidden, &head, width);
+        let scores = tang_kernels::scores(&hidden, &head, width);
         CpuTensor::tensor(scores, [rows, self.config.vocab_size])
     }
 

@@ -3,7 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{
+use crate::{
     dot::{add_scaled, dot},
     exp::exp,
     log_sum_exp::highest,
@@ -14,25 +14,28 @@ const WORTH_THREADS: usize = 1 << 18;
 
 /// Attention of new tokens to themselves, to each other and to those before them. Each row's keys
 /// and values are written behind those that it holds, and read in place.
-pub(crate) struct Attend<'a> {
+pub struct Attend<'a> {
     /// Projected tokens, `[rows, added, (heads + 2 kv_heads) x head_dim]`: queries, keys, values.
-    pub(crate) projected: &'a [f32],
+    pub projected: &'a [f32],
     /// Cosines and sines that turn queries and keys, each `[1 or rows, added, head_dim]`.
-    pub(crate) rotation: Option<(&'a [f32], &'a [f32])>,
+    pub rotation: Option<(&'a [f32], &'a [f32])>,
     /// Tokens that each row holds already.
-    pub(crate) starts: &'a [usize],
-    /// `[rows, kv_heads, capacity, head_dim]`
-    pub(crate) keys: &'a mut [f32],
-    /// `[rows, kv_heads, capacity, head_dim]`
-    pub(crate) values: &'a mut [f32],
-    pub(crate) heads: usize,
-    pub(crate) kv_heads: usize,
-    pub(crate) head_dim: usize,
+    pub starts: &'a [usize],
+    /// Keys, `[rows, kv_heads, capacity, head_dim]`.
+    pub keys: &'a mut [f32],
+    /// Values, `[rows, kv_heads, capacity, head_dim]`.
+    pub values: &'a mut [f32],
+    /// Query heads.
+    pub heads: usize,
+    /// Key/value heads.
+    pub kv_heads: usize,
+    /// Width of a head.
+    pub head_dim: usize,
 }
 
 impl Attend<'_> {
     /// What the new tokens gather, `[rows, added, heads x head_dim]`.
-    pub(crate) fn run(self) -> Vec<f32> {
+    pub fn run(self) -> Vec<f32> {
         let rows = self.starts.len();
         let columns = (self.heads + 2 * self.kv_heads) * self.head_dim;
         let width = self.heads * self.head_dim;

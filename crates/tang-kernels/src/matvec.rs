@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
+use crate::{
     columns::{Numbers, by_columns},
     dot::add_scaled,
 };
@@ -20,7 +20,7 @@ const BLOCK: usize = 8;
 /// - rows: `[rows, inputs]`
 /// - matrix: `[inputs, columns]`
 /// - output: `[rows, columns]`
-pub(crate) fn matvec<T: Numbers>(rows: &T, matrix: &T, inputs: usize) -> Vec<f32> {
+pub fn matvec<T: Numbers>(rows: &T, matrix: &T, inputs: usize) -> Vec<f32> {
     let numbers = rows.as_ref().len();
     let columns = matrix.as_ref().len() / inputs;
     let (rows, matrix) = (rows.clone(), matrix.clone());

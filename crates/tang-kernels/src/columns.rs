@@ -2,20 +2,20 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::helper::both;
+use crate::helper::both;
 
 /// Multiplications below which a second thread costs more than it gives.
 const WORTH_A_THREAD: usize = 1 << 13;
 
 /// Numbers that two threads can read.
-pub(crate) trait Numbers: AsRef<[f32]> + Clone + Send + Sync + 'static {}
+pub trait Numbers: AsRef<[f32]> + Clone + Send + Sync + 'static {}
 
 impl<T: AsRef<[f32]> + Clone + Send + Sync + 'static> Numbers for T {}
 
 /// A matrix of `rows` x `columns` numbers, row after row, that `work` adds to: it is called with
 /// ranges of columns that cover the matrix, and the part of each row that they are, on one thread
 /// or on two.
-pub(super) fn by_columns(
+pub(crate) fn by_columns(
     rows: usize,
     columns: usize,
     multiplications: usize,
@@ -52,15 +52,6 @@ pub(super) fn by_columns(
         row.copy_from_slice(computed);
     }
     out
-}
-
-/// Adds `row` to each row of `out`.
-pub(crate) fn add_rows(out: &mut [f32], row: &[f32]) {
-    for out in out.chunks_exact_mut(row.len()) {
-        for (sum, value) in out.iter_mut().zip(row) {
-            *sum += value;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ static HELPER: LazyLock<Option<Mutex<Helper>>> = LazyLock::new(|| {
 
 /// Does `own` here and `other` on the helper, at the same time, and gives the result of `other`;
 /// both here, if the helper is busy or the program is kept to one thread.
-pub(super) fn both(
+pub(crate) fn both(
     own: impl FnOnce(),
     other: impl FnOnce() -> Vec<f32> + Send + 'static,
 ) -> Vec<f32> {

@@ -7,7 +7,7 @@ const CHAINS: usize = 4;
 
 /// The sum of `a[i] b[i]`.
 #[inline(always)]
-pub(super) fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = S::as_simd_f32s(a);
     let (b, b_rest) = S::as_simd_f32s(b);
     let mut sums = [simd.splat_f32s(0.0); CHAINS];
@@ -29,7 +29,7 @@ pub(super) fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
 
 /// The sum of `a[i] b[i]` for each `a` and `b`.
 #[inline(always)]
-pub(super) fn dots<S: Simd, const A: usize, const B: usize>(
+pub(crate) fn dots<S: Simd, const A: usize, const B: usize>(
     simd: S,
     a: [&[f32]; A],
     b: [&[f32]; B],
@@ -68,7 +68,7 @@ pub(super) fn dots<S: Simd, const A: usize, const B: usize>(
 
 /// Adds `factors[0] rows[0][i] + factors[1] rows[1][i] + ...` to `sum[i]`.
 #[inline(always)]
-pub(super) fn add_scaled<S: Simd, const N: usize>(
+pub(crate) fn add_scaled<S: Simd, const N: usize>(
     simd: S,
     factors: [f32; N],
     rows: [&[f32]; N],

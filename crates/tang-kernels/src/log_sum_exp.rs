@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::exp::exp;
+use crate::exp::exp;
 
 const LANES: usize = 32;
 
@@ -28,7 +28,7 @@ impl WithSimd for LogSumExp<'_> {
 
 /// The largest of the values.
 #[inline(always)]
-pub(super) fn highest(values: &[f32]) -> f32 {
+pub(crate) fn highest(values: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let (blocks, rest) = values.as_chunks::<LANES>();
     let mut lanes = [f32::NEG_INFINITY; LANES];

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{
+use crate::{
     columns::{Numbers, by_columns},
     dot::{dot, dots},
 };
@@ -22,7 +22,7 @@ const ROWS: usize = 4;
 /// - rows: `[rows, width]`
 /// - matrix: `[vocab_size, width]`
 /// - output: `[rows, vocab_size]`
-pub(crate) fn scores<T: Numbers>(rows: &T, matrix: &T, width: usize) -> Vec<f32> {
+pub fn scores<T: Numbers>(rows: &T, matrix: &T, width: usize) -> Vec<f32> {
     let numbers = rows.as_ref().len();
     let columns = matrix.as_ref().len() / width;
     let (rows, matrix) = (rows.clone(), matrix.clone());
