@@ -18,6 +18,9 @@ use crate::process;
 pub fn run(arguments: &[OsString]) -> Result<()> {
     leave_interrupts_to_tang()?;
     process::run(process::cargo().args(["build", "--release", "--package", "tang-cli"]))?;
+    if arguments.iter().any(|argument| argument == "--dry-run") {
+        return process::run(process::tang().arg("train").args(arguments));
+    }
     // A run that came to its end prints its folder, and nothing else.
     let folder = process::output(process::tang().arg("train").args(arguments))?;
     let report = ["report", "--checkpoint", folder.trim_end()];

@@ -31,6 +31,8 @@ mod sampling_args;
 mod search_args;
 mod setting_args;
 mod source_commit;
+mod training_plan;
+mod training_race;
 mod training_watch;
 mod user_text;
 mod verdict_output;

@@ -1,8 +1,9 @@
 //! Another program that trains, as `tang bench-train` runs and reads it.
 
 use std::{
+    fs::{self, File},
     path::Path,
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -41,30 +42,51 @@ impl Peer {
     /// Tokens a second of a run of `steps` steps.
     pub fn tokens_per_second(&self, corpus: &Path, steps: usize, rows: usize) -> Result<f64> {
         // Its first evaluation would come after its last step.
-        let log = self.run(corpus, steps, steps + 1, rows)?;
-        let last = reports(&log)?.pop();
+        let mut command = self.command(corpus, steps, steps + 1, rows);
+        let output = command.output().with_context(|| self.cannot_start())?;
+        self.succeeded(output.status)?;
+        let last = reports(&String::from_utf8_lossy(&output.stdout))?.pop();
         Ok(last.context("the peer reported nothing")?.tokens_per_second)
     }
 
-    /// What a whole run reports; [`loss_points`] reads it.
-    pub fn run(&self, corpus: &Path, steps: usize, every: usize, rows: usize) -> Result<String> {
-        let line = self.words.join(" ");
-        let output = Command::new(&self.words[0])
+    /// The validation losses of a whole run. What it prints goes to the new file `log`, report by
+    /// report.
+    pub fn run(
+        &self,
+        corpus: &Path,
+        steps: usize,
+        every: usize,
+        rows: usize,
+        log: &Path,
+    ) -> Result<Vec<LossPoint>> {
+        let file =
+            File::create_new(log).with_context(|| format!("cannot create {}", log.display()))?;
+        let mut command = self.command(corpus, steps, every, rows);
+        let status = command.stdout(file).status();
+        self.succeeded(status.with_context(|| self.cannot_start())?)?;
+        loss_points(log)
+    }
+
+    fn command(&self, corpus: &Path, steps: usize, every: usize, rows: usize) -> Command {
+        let mut command = Command::new(&self.words[0]);
+        command
             .args(&self.words[1..])
             .args([corpus.join("train.txt"), corpus.join("val.txt")])
             .args(["--steps", &steps.to_string()])
             .args(["--every", &every.to_string()])
             .args(["--rows", &rows.to_string()])
-            .stderr(Stdio::inherit())
-            .output()
-            .with_context(|| format!("cannot start the peer `{line}`"))?;
-        ensure!(
-            output.status.success(),
-            "the peer `{line}` failed: {}",
-            output.status
-        );
-        String::from_utf8(output.stdout)
-            .with_context(|| format!("the peer `{line}` wrote something else than UTF-8"))
+            .stderr(Stdio::inherit());
+        command
+    }
+
+    fn cannot_start(&self) -> String {
+        format!("cannot start the peer `{}`", self.words.join(" "))
+    }
+
+    fn succeeded(&self, status: ExitStatus) -> Result<()> {
+        let line = self.words.join(" ");
+        ensure!(status.success(), "the peer `{line}` failed: {status}");
+        Ok(())
     }
 }
 
@@ -76,16 +98,25 @@ fn reports(log: &str) -> Result<Vec<Report>> {
         .collect()
 }
 
-/// The validation losses in a peer's log.
-pub fn loss_points(log: &str) -> Result<Vec<LossPoint>> {
-    let points = reports(log)?.into_iter().filter_map(|report| {
-        Some(LossPoint {
-            step: report.step,
-            train_seconds: report.train_seconds,
-            val_nats_per_char: report.val_nats_per_char?,
+/// The validation losses in a peer's log; there is one at least.
+pub fn loss_points(log: &Path) -> Result<Vec<LossPoint>> {
+    let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let points: Vec<LossPoint> = reports(&text)?
+        .into_iter()
+        .filter_map(|report| {
+            Some(LossPoint {
+                step: report.step,
+                train_seconds: report.train_seconds,
+                val_nats_per_char: report.val_nats_per_char?,
+            })
         })
-    });
-    Ok(points.collect())
+        .collect();
+    ensure!(
+        !points.is_empty(),
+        "{} has no validation loss: give the log of a whole run of the peer",
+        log.display()
+    );
+    Ok(points)
 }
 
 #[cfg(test)]
@@ -94,18 +125,29 @@ mod tests {
 
     #[test]
     fn reads_losses_out_of_a_log() {
-        let log = r#"{"parameters": 5, "threads": 2}
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("peer.jsonl");
+        let losses = |text: &str| {
+            fs::write(&log, text).unwrap();
+            loss_points(&log)
+        };
+        let header = r#"{"parameters": 5, "threads": 2}
 {"step": 5, "train_seconds": 1.5, "tokens_per_second": 9.0, "train_loss": 3.0}
-{"step": 10, "train_seconds": 3, "tokens_per_second": 9.5, "val_nats_per_char": 4.5}
 "#;
+        let last = r#"{"step": 10, "train_seconds": 3, "tokens_per_second": 9.5, "val_nats_per_char": 4.5}"#;
         let point = LossPoint {
             step: 10,
             train_seconds: 3.0,
             val_nats_per_char: 4.5,
         };
-        assert_eq!(loss_points(log).unwrap(), [point]);
-        let error = loss_points("{\"step\": 1}").unwrap_err();
-        assert!(error.to_string().contains("not a report"), "{error}");
+        assert_eq!(losses(&format!("{header}{last}\n")).unwrap(), [point]);
+        for (text, wanted) in [
+            ("{\"step\": 1}", "not a report"),
+            (header, "no validation loss"),
+        ] {
+            let error = losses(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
         assert!(Peer::new("  ").is_err());
     }
 }

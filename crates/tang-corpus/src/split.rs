@@ -3,6 +3,7 @@
 use std::{collections::HashSet, path::Path};
 
 use tang_prosody::{COMMA, FULL_STOP};
+use tang_tokenizer::Vocabulary;
 
 use crate::{Corpus, CorpusError, CorpusFolder, Progress};
 
@@ -77,6 +78,17 @@ impl Split {
             Self::of(&Corpus::read(path, on_progress)?.poems)
         }
     }
+
+    /// The characters of all poems, those held back included.
+    pub fn vocabulary(&self) -> Vocabulary {
+        let poems = self.train.iter().chain(&self.validation);
+        Vocabulary::from_texts(poems.map(String::as_str))
+    }
+
+    /// Characters of the training poems, a newline after each counted.
+    pub fn train_characters(&self) -> usize {
+        self.train.iter().map(|poem| poem.chars().count() + 1).sum()
+    }
 }
 
 /// The lines of a poem, without their marks.
@@ -111,6 +123,14 @@ mod tests {
         assert_eq!(split.validation, [poem(19), poem(39)]);
         assert_eq!(split.train.len(), 43);
         assert_eq!(split.train[18..20], [poem(18), poem(20)]);
+    }
+
+    #[test]
+    fn counts_characters_with_their_newlines() {
+        let split = Split::of(&poems(3)).unwrap();
+        assert_eq!(split.train_characters(), 2 * (4 * 6 + 1));
+        // Four of each poem, one of them 一, two marks and the newline.
+        assert_eq!(split.vocabulary().len(), 3 * 4 + 3);
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn measure(
     let sampling = sampling_lab(lab, plan.samples, &mut progress)?;
     Ok(ModelBench {
         name: lab.name.clone(),
-        summary: ModelSummary::of(&lab.model),
+        summary: ModelSummary::of(lab.model.config()),
         exactness: proof.exactness,
         paths: proof.paths,
         batch: proof.batch,

@@ -117,7 +117,7 @@ pub fn bench_decode(
         let torch = torch.map(peer).transpose()?;
         Ok(ModelDecode {
             name: lab.name.clone(),
-            summary: ModelSummary::of(&lab.model),
+            summary: ModelSummary::of(lab.model.config()),
             timing,
             cold_start,
             torch,
@@ -255,7 +255,7 @@ impl BenchDecode {
             [
                 model.name.clone(),
                 model.cold_start.time.to_string(),
-                peak.map_or("unknown".to_owned(), |bytes| Bytes(bytes).to_string()),
+                peak.map_or("unknown".to_owned(), |bytes| bytes.to_string()),
             ]
         });
         table(["model", "start to end, ms", "most memory"], rows)

@@ -1,7 +1,6 @@
 //! What one whole run of a program takes.
 
 use std::{
-    fs,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -9,7 +8,7 @@ use std::{
 
 use serde::Serialize;
 
-use crate::{LabError, Spread};
+use crate::{Bytes, LabError, Spread, peak_memory};
 
 /// How often a running program is asked for its memory.
 const INTERVAL: Duration = Duration::from_micros(500);
@@ -21,7 +20,7 @@ pub struct ColdStart {
     pub time: Spread,
     /// The most memory that it had resident, as far as the system says; a little may come after the
     /// last look.
-    pub peak_bytes: Option<u64>,
+    pub peak_bytes: Option<Bytes>,
 }
 
 /// Runs the program that `command` makes `runs` times for its time, and a few times more for its
@@ -43,7 +42,7 @@ pub fn cold_start(command: impl Fn() -> Command, runs: usize) -> Result<ColdStar
     for _ in 0..3 {
         let mut child = start(&mut command())?;
         while matches!(child.try_wait(), Ok(None)) {
-            peak_bytes = peak_bytes.max(resident_peak(child.id()));
+            peak_bytes = peak_bytes.max(peak_memory(child.id()));
             thread::sleep(INTERVAL);
         }
         wait(&mut child)?;
@@ -78,16 +77,6 @@ fn failed(reason: &dyn std::fmt::Display) -> LabError {
     }
 }
 
-/// The most memory that a running program has had resident, where the system says so.
-fn resident_peak(process: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +91,7 @@ mod tests {
         };
         let start = cold_start(listed, 3).unwrap();
         assert!(start.time.min_ms > 0.0);
-        assert!(start.peak_bytes.is_none_or(|bytes| bytes > 1 << 16));
-        assert!(resident_peak(std::process::id()).is_none_or(|bytes| bytes > 1 << 16));
+        assert!(start.peak_bytes.is_none_or(|bytes| bytes > Bytes(1 << 16)));
     }
 
     #[test]

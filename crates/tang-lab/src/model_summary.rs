@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::{ParameterSpec, Transformer, parameters};
+use tang_model::{ModelConfig, ParameterSpec, parameters};
 
 use crate::table::thousands;
 
@@ -31,9 +31,8 @@ pub struct ModelSummary {
 }
 
 impl ModelSummary {
-    /// The summary of a network.
-    pub fn of(model: &Transformer) -> Self {
-        let config = model.config();
+    /// The summary of a network of this geometry.
+    pub fn of(config: &ModelConfig) -> Self {
         Self {
             family: config.family.name(),
             parameters: parameters(config).iter().map(ParameterSpec::numel).sum(),
@@ -75,7 +74,7 @@ mod tests {
 
     #[test]
     fn names_what_decides_work_and_memory() {
-        let text = ModelSummary::of(&small(ModelConfig::minimind_4l).model).to_string();
+        let text = ModelSummary::of(small(ModelConfig::minimind_4l).model.config()).to_string();
         let wanted = "2 layers, 16 wide, 4 query heads and 2 key/value heads of 4, context 48";
         assert!(text.contains(wanted), "{text}");
     }

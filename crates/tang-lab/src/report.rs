@@ -53,7 +53,7 @@ The cache takes {bytes}.
 Seeds are counted from 0 in each list. In brackets: how surprising the model alone finds the poem.
 {samples}",
         name = lab.name,
-        summary = ModelSummary::of(&lab.model),
+        summary = ModelSummary::of(lab.model.config()),
         machine = Machine::this(),
         runs = runs(plan.runs),
         totals = series.totals(),

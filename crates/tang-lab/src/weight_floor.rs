@@ -17,15 +17,9 @@ impl WeightFloor {
     /// The floor of a model of this geometry: all its parameters but the tables that a token needs
     /// one row of.
     pub(crate) fn of(config: &ModelConfig) -> Self {
-        let whole = |spec: &ParameterSpec| match spec.path.as_str() {
-            "position_embedding" => false,
-            // A tied model reads it as its output head.
-            "token_embedding" => config.tied_head,
-            _ => true,
-        };
         let count: usize = parameters(config)
             .iter()
-            .filter(|spec| whole(spec))
+            .filter(|spec| !is_lookup_table(config, &spec.path))
             .map(ParameterSpec::numel)
             .sum();
         Self {
@@ -66,6 +60,16 @@ impl WeightFloor {
                 .map(|thread| thread.join().expect("a sum does not panic"))
                 .fold(own_ms, f64::max)
         })
+    }
+}
+
+/// Whether a token needs one row of this parameter, and not all of it.
+pub(crate) fn is_lookup_table(config: &ModelConfig, path: &str) -> bool {
+    match path {
+        "position_embedding" => true,
+        // A tied model reads it as its output head.
+        "token_embedding" => !config.tied_head,
+        _ => false,
     }
 }
 

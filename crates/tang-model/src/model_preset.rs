@@ -5,9 +5,10 @@ use std::{fmt, str::FromStr};
 use crate::{ModelConfig, ModelError};
 
 /// A geometry that `tang train --model` knows by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelPreset {
     /// [`ModelConfig::tang_4l`].
+    #[default]
     Tang4l,
     /// [`ModelConfig::minimind_4l`].
     MiniMind4l,

@@ -30,7 +30,7 @@ impl RunFolder {
     /// [`TrainError::Locked`] if another process trains into it.
     pub fn start(path: &Path) -> Result<Self, TrainError> {
         let folder = Self::take(path)?;
-        if folder.state_path().exists() || path.join(WEIGHTS_FILE).exists() {
+        if holds_run(path) {
             return Err(TrainError::RunExists {
                 path: path.to_owned(),
             });
@@ -45,12 +45,13 @@ impl RunFolder {
     /// [`TrainError::NoRun`] if there is none, [`TrainError::Locked`] if another process trains
     /// into it.
     pub fn resume(path: &Path) -> Result<Self, TrainError> {
-        if !state_path(path).exists() {
-            return Err(TrainError::NoRun {
-                path: path.to_owned(),
-            });
-        }
+        state_of_run(path)?;
         Self::take(path)
+    }
+
+    /// Whether a run could start in the folder `path`, which need not exist.
+    pub fn is_free(path: &Path) -> bool {
+        !holds_run(path) && (path.is_dir() || !path.exists())
     }
 
     fn take(path: &Path) -> Result<Self, TrainError> {
@@ -102,6 +103,26 @@ fn remove_leftovers(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether a run has left its state or a model in a folder.
+fn holds_run(path: &Path) -> bool {
+    state_path(path).exists() || path.join(WEIGHTS_FILE).exists()
+}
+
+/// The state of the run in a folder. Whoever only reads it needs no lock, as it is replaced whole.
+///
+/// # Errors
+///
+/// [`TrainError::NoRun`] if there is none.
+pub(crate) fn state_of_run(path: &Path) -> Result<PathBuf, TrainError> {
+    let state = state_path(path);
+    match state.exists() {
+        true => Ok(state),
+        false => Err(TrainError::NoRun {
+            path: path.to_owned(),
+        }),
+    }
+}
+
 fn state_path(path: &Path) -> PathBuf {
     path.join("training_state.safetensors")
 }
@@ -121,11 +142,13 @@ mod tests {
         fs::write(&leftover, "half").unwrap();
         let first = RunFolder::start(folder.path()).unwrap();
         assert!(!leftover.exists());
+        assert!(RunFolder::is_free(folder.path()));
         assert!(matches!(
             RunFolder::start(folder.path()),
             Err(TrainError::Locked { .. })
         ));
         fs::write(first.state_path(), "state").unwrap();
+        assert!(!RunFolder::is_free(folder.path()));
         drop(first);
         assert!(matches!(
             RunFolder::start(folder.path()),
@@ -137,7 +160,11 @@ mod tests {
     #[test]
     fn a_model_is_not_trained_over() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(WEIGHTS_FILE), "weights").unwrap();
+        let weights = folder.path().join(WEIGHTS_FILE);
+        fs::write(&weights, "weights").unwrap();
+        assert!(!RunFolder::is_free(folder.path()));
+        assert!(!RunFolder::is_free(&weights), "a file");
+        assert!(RunFolder::is_free(&folder.path().join("new")));
         assert!(matches!(
             RunFolder::start(folder.path()),
             Err(TrainError::RunExists { .. })

@@ -1,22 +1,15 @@
 //! The training loop.
 
-use std::{ops::ControlFlow, time::Instant};
+use std::ops::ControlFlow;
 
-use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
+use burn::tensor::Device;
 use tang_corpus::Split;
-use tang_files::sha256_hex;
-use tang_model::{ModelConfig, ModelFolder, Transformer, Weights};
+use tang_model::{ModelConfig, ModelFolder, Transformer};
 use tang_tokenizer::Vocabulary;
 
 use crate::{
-    Evaluation, LogLine, RunFolder, RunLog, TrainConfig, TrainError,
-    batches::{Batches, group_by_length},
-    evaluation::evaluate,
-    gradients::{batch_gradients, clip_global_norm},
-    mean::Mean,
-    optimizer::optimizer,
+    Evaluation, LogLine, RunFolder, RunLog, TrainConfig, TrainError, learner::Learner, mean::Mean,
     schedule::learning_rate,
-    training_state::{Progress, TrainingState},
 };
 
 /// Steps between two lines of the log.
@@ -56,12 +49,7 @@ pub enum Outcome {
 
 /// A training run.
 pub struct Trainer {
-    progress: Progress,
-    model: Transformer,
-    optimizer: ModuleOptimizer,
-    batches: Batches,
-    vocabulary: Vocabulary,
-    validation: Vec<String>,
+    learner: Learner,
     folder: RunFolder,
     log: RunLog,
 }
@@ -81,27 +69,8 @@ impl Trainer {
         folder: RunFolder,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let vocabulary = vocabulary_of(&split);
-        let model = ModelConfig {
-            vocab_size: vocabulary.len(),
-            ..model
-        };
-        config.validate()?;
-        model.validate()?;
-        let state = TrainingState {
-            progress: Progress {
-                train: config,
-                model,
-                corpus: corpus_sha256(&split),
-                step: 0,
-                train_seconds: 0.0,
-                tokens: 0,
-                best_nats_per_char: None,
-            },
-            weights: Weights::random(&model, config.seed),
-            optimizer: optimizer(&model, config.weight_decay).to_record(),
-        };
-        let trainer = Self::new(state, vocabulary, split, folder, device)?;
+        let learner = Learner::start(config, model, split, device)?;
+        let trainer = Self::new(learner, folder)?;
         // From here on there is something to resume, whenever the run is killed.
         trainer.save()?;
         Ok(trainer)
@@ -113,72 +82,49 @@ impl Trainer {
     ///
     /// If the state is damaged or belongs to another corpus.
     pub fn resume(split: Split, folder: RunFolder, device: &Device) -> Result<Self, TrainError> {
-        let state = TrainingState::read(&folder.state_path())?;
-        let got = corpus_sha256(&split);
-        if got != state.progress.corpus {
-            let wanted = state.progress.corpus;
-            return Err(TrainError::OtherCorpus { wanted, got });
-        }
-        let vocabulary = vocabulary_of(&split);
-        Self::new(state, vocabulary, split, folder, device)
+        let learner = Learner::resume(&folder.state_path(), split, device)?;
+        Self::new(learner, folder)
     }
 
-    fn new(
-        state: TrainingState,
-        vocabulary: Vocabulary,
-        split: Split,
-        folder: RunFolder,
-        device: &Device,
-    ) -> Result<Self, TrainError> {
-        let TrainingState {
-            progress,
-            weights,
-            optimizer: record,
-        } = state;
-        let config = &progress.train;
-        config.validate()?;
-        // A poem that does not fit is found now and not at the first evaluation.
-        group_by_length(&split.validation, &vocabulary, progress.model.context)?;
-        let batches = Batches::new(
-            &split.train,
-            &vocabulary,
-            progress.model.context,
-            config.batch_tokens,
-            config.seed,
-        )?;
-        let model = Transformer::new(progress.model, weights, &device.clone().autodiff())?;
-        // Only now, so that an impossible run leaves nothing behind.
-        vocabulary.save(folder.path())?;
+    /// Only now is anything written, so that an impossible run leaves nothing behind.
+    fn new(learner: Learner, folder: RunFolder) -> Result<Self, TrainError> {
+        learner.vocabulary().save(folder.path())?;
+        let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
         Ok(Self {
-            model,
-            optimizer: optimizer(&progress.model, config.weight_decay).load_record(record),
-            batches,
-            validation: split.validation,
-            log: RunLog::open(&folder.log_path(), progress.step)?,
-            vocabulary,
+            learner,
             folder,
-            progress,
+            log,
         })
     }
 
     /// What the run was told.
     pub fn config(&self) -> &TrainConfig {
-        &self.progress.train
+        &self.learner.progress.train
     }
 
     /// Steps done so far.
     pub fn step(&self) -> usize {
-        self.progress.step
+        self.learner.progress.step
+    }
+
+    /// Characters trained on so far.
+    pub fn tokens(&self) -> u64 {
+        self.learner.progress.tokens
+    }
+
+    /// Seconds spent on steps so far; evaluation and saving are not counted.
+    pub fn train_seconds(&self) -> f64 {
+        self.learner.progress.train_seconds
     }
 
     /// Steps in one pass over the training poems.
     pub fn steps_per_epoch(&self) -> usize {
-        self.batches.per_epoch()
+        self.learner.steps_per_epoch()
     }
 
     /// The characters that the model knows.
     pub fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
+        self.learner.vocabulary()
     }
 
     /// Trains until the last step or until the observer stops it; either way the state is saved.
@@ -189,18 +135,15 @@ impl Trainer {
     /// steps then stay as they are.
     pub fn run(&mut self, observer: &mut dyn Observer) -> Result<Outcome, TrainError> {
         let mut logged = Mean::default();
-        while self.progress.step < self.progress.train.steps {
-            let report = self.one_step()?;
+        while self.step() < self.config().steps {
+            let report = self.learner.step()?;
             let stop = observer.on_step(&report).is_break();
             logged.add(report.nats_per_char);
 
-            let last = report.step == self.progress.train.steps;
-            let due = report
-                .step
-                .is_multiple_of(self.progress.train.evaluate_every);
+            let last = report.step == self.config().steps;
+            let due = report.step.is_multiple_of(self.config().evaluate_every);
             let evaluated = if due || last {
-                let model = self.model.valid();
-                let evaluation = evaluate(&model, &self.validation, &self.vocabulary)?;
+                let (model, evaluation) = self.learner.evaluate()?;
                 self.keep_if_best(&model, &evaluation)?;
                 Some((evaluation, model))
             } else {
@@ -213,7 +156,7 @@ impl Trainer {
                     train_seconds: report.train_seconds,
                     tokens: report.tokens,
                     train_nats_per_char: std::mem::take(&mut logged).value(),
-                    learning_rate: learning_rate(&self.progress.train, report.step),
+                    learning_rate: learning_rate(self.config(), report.step),
                     evaluation,
                 })?;
             }
@@ -230,80 +173,22 @@ impl Trainer {
         Ok(Outcome::Finished)
     }
 
-    fn one_step(&mut self) -> Result<StepReport, TrainError> {
-        let started = Instant::now();
-        let step = self.progress.step + 1;
-        let batch = self.batches.get(step);
-        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch)?;
-        let config = &self.progress.train;
-        let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
-        if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
-            return Err(TrainError::Diverged {
-                step,
-                loss: nats_per_char,
-                gradient_norm,
-            });
-        }
-        let rate = learning_rate(config, step);
-        self.model = self.optimizer.step(rate, self.model.clone(), gradients);
-
-        self.progress.step = step;
-        self.progress.tokens += batch.targets.len() as u64;
-        self.progress.train_seconds += started.elapsed().as_secs_f64();
-        Ok(StepReport {
-            step,
-            tokens: self.progress.tokens,
-            train_seconds: self.progress.train_seconds,
-            nats_per_char,
-        })
-    }
-
     fn keep_if_best(
         &mut self,
         model: &Transformer,
         evaluation: &Evaluation,
     ) -> Result<(), TrainError> {
         let nats = evaluation.nats_per_char;
-        if !nats.is_finite() {
-            return Err(TrainError::Useless {
-                step: self.progress.step,
-                loss: nats,
-            });
-        }
-        if self
-            .progress
-            .best_nats_per_char
-            .is_none_or(|best| nats < best)
-        {
-            let vocabulary = self.vocabulary.fingerprint();
+        let best = self.learner.progress.best_nats_per_char;
+        if best.is_none_or(|best| nats < best) {
+            let vocabulary = self.learner.vocabulary().fingerprint();
             ModelFolder::save(self.folder.path(), model, &vocabulary)?;
-            self.progress.best_nats_per_char = Some(nats);
+            self.learner.progress.best_nats_per_char = Some(nats);
         }
         Ok(())
     }
 
     fn save(&self) -> Result<(), TrainError> {
-        let state = TrainingState {
-            progress: self.progress.clone(),
-            weights: Weights::of(&self.model.valid()),
-            optimizer: self.optimizer.to_record(),
-        };
-        state.write(&self.folder.state_path())
+        self.learner.state().write(&self.folder.state_path())
     }
-}
-
-fn corpus_sha256(split: &Split) -> String {
-    // A newline stands in no poem, so it keeps apart poems, and an empty line the two lists.
-    sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
-}
-
-/// The characters of all poems, those held back included.
-fn vocabulary_of(split: &Split) -> Vocabulary {
-    Vocabulary::from_texts(
-        split
-            .train
-            .iter()
-            .chain(&split.validation)
-            .map(String::as_str),
-    )
 }

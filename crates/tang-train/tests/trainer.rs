@@ -178,17 +178,48 @@ fn refuses_to_resume_on_another_corpus_or_from_a_damaged_state() {
     }
 }
 
-#[test]
-fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
-    let folder = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
+/// Far too large steps.
+fn diverging() -> TrainConfig {
+    TrainConfig {
         steps: 200,
         peak_learning_rate: 0.99,
         max_gradient_norm: 1e30,
         weight_decay: 300.0,
-        evaluate_every: 1,
+        evaluate_every: 200,
         warmup_steps: 100,
         ..config()
+    }
+}
+
+#[test]
+fn a_step_that_diverges_is_named_and_the_last_state_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut recorder = Recorder {
+        stop_after: Some(3),
+        ..Recorder::default()
+    };
+    let mut trainer = start(folder.path(), diverging());
+    assert_eq!(trainer.run(&mut recorder).unwrap(), Outcome::Stopped);
+    drop(trainer);
+    let resumed = || {
+        let run = RunFolder::resume(folder.path()).unwrap();
+        Trainer::resume(poems(), run, &device::cpu()).unwrap()
+    };
+    let error = resumed().run(&mut recorder).unwrap_err();
+    let TrainError::Diverged { step, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(step, recorder.losses.len() + 1);
+    assert!(recorder.evaluations.is_empty());
+    assert_eq!(resumed().step(), 3);
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = TrainConfig {
+        evaluate_every: 1,
+        ..diverging()
     };
     let mut recorder = Recorder::default();
     let error = start(folder.path(), config).run(&mut recorder).unwrap_err();

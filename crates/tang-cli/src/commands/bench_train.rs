@@ -5,36 +5,37 @@ use std::{
     io::{self, Write},
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
 };
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
-use tang_lab::{BenchTrain, LossPoint, Provenance, Race, Throughput};
+use tang_lab::{BenchTrain, LossPoint, MatmulPeak, Provenance, Race, Throughput, Utilization};
 use tang_model::{ModelPreset, Transformer, device};
-use tang_train::{
-    Evaluation, Observer, Preset, RunFolder, RunLog, StepReport, TrainConfig, Trainer,
-};
+use tang_train::{Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfig, Trainer};
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
     note::note,
     peer::{Peer, loss_points},
     source_commit::source_commit,
-    training_watch::TrainingWatch,
+    training_race::{race_config, run_race},
 };
 
 /// The peer that this project brings, where its environment is made.
 const PEER: [&str; 2] = [".venv-hf/bin/python", "scripts/torch_peer.py"];
 /// Tokens a step: our default and the peer's.
 const TOKENS_A_STEP: [usize; 2] = [4096, 8192];
-/// The peer's whole run: about as many tokens as our default preset sees.
+/// The peer's whole run: about ten passes over the poems.
 const PEER_STEPS: usize = 1850;
 const PEER_EVERY: usize = 50;
-/// Steps between our evaluations in a whole run, so that the curve has points enough.
-const OUR_EVERY: usize = 100;
+/// What a whole run of the peer printed, in the output folder.
+const PEER_LOG: &str = "peer.jsonl";
+/// The folder of our run in a race, in the output folder.
+const RUN: &str = "run";
+/// Times that each product is timed in a turn.
+const PEAK_RUNS: usize = 5;
 
 /// What to measure.
 #[derive(Args)]
@@ -43,22 +44,25 @@ pub struct Options {
     /// A program to race with [default: scripts/torch_peer.py, if .venv-hf has a Python]
     #[arg(long, value_name = "COMMAND")]
     peer: Option<String>,
+    /// Which network to train: tang-4l or minimind-4l
+    #[arg(long, default_value_t)]
+    model: ModelPreset,
     /// Turns, each a short run of either
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(3..))]
     turns: u8,
     /// Steps of a short run
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..))]
     steps: u16,
-    /// Run the default preset, and the peer to its end, too: about two hours
+    /// Run the peer to its end, too, and then ours until it is as good: about an hour
     #[arg(long)]
     full: bool,
-    /// What an earlier whole run of the peer printed, instead of another run
+    /// What an earlier whole run of the peer printed (peer.jsonl), instead of another run
     #[arg(long, value_name = "FILE", requires = "full")]
     peer_log: Option<PathBuf>,
     /// The corpus folder
     #[arg(long, value_name = "DIR", default_value = CORPUS_FOLDER)]
     corpus: PathBuf,
-    /// Folder for report.json and the picture
+    /// Folder for report.json, and with --full for the peer's log, our run and the picture
     #[arg(long, value_name = "DIR", default_value = "target/bench-train")]
     out: PathBuf,
 }
@@ -68,29 +72,25 @@ pub fn run(options: &Options) -> Result<()> {
     let peer = options.peer()?;
     // What can be wrong comes before the work.
     let split = CorpusFolder::new(&options.corpus).open()?;
-    let peer_log = match &options.peer_log {
-        Some(path) => {
-            let log = fs::read_to_string(path);
-            let log = log.with_context(|| format!("cannot read {}", path.display()))?;
-            Some(loss_points(&log)?)
-        }
-        None => None,
-    };
+    let peer_log = options.peer_log.as_deref().map(loss_points).transpose()?;
     ensure!(
         !options.full || peer.is_some() || peer_log.is_some(),
         "--full needs a peer: give --peer or --peer-log"
     );
     let out = &options.out;
-    let run = out.join("run");
-    ensure!(
-        !(options.full && run.exists()),
-        "{} holds a run already: give another --out, or move it away",
-        run.display()
-    );
+    if options.full {
+        options.is_free(&out.join(RUN))?;
+        if peer_log.is_none() {
+            options.is_free(&out.join(PEER_LOG))?;
+        }
+    }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let (throughput, utilization) = options.speed(&split, peer.as_ref())?;
     let bench = BenchTrain {
         provenance: Provenance::this(source_commit()),
-        throughput: options.throughput(&split, peer.as_ref())?,
+        model: options.model.name(),
+        throughput,
+        utilization,
         race: match options.full {
             true => Some(options.race(split, peer.as_ref(), peer_log)?),
             false => None,
@@ -104,6 +104,15 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 impl Options {
+    fn is_free(&self, path: &Path) -> Result<()> {
+        ensure!(
+            !path.exists(),
+            "{} is there already: give another --out, or move it away; a whole log of the peer can be used again with --peer-log",
+            path.display()
+        );
+        Ok(())
+    }
+
     fn peer(&self) -> Result<Option<Peer>> {
         if let Some(line) = &self.peer {
             return Peer::new(line).map(Some);
@@ -118,14 +127,17 @@ impl Options {
         Ok(None)
     }
 
-    /// Short runs in turns, so that whatever else the machine does meets both.
-    fn throughput(&self, split: &Split, peer: Option<&Peer>) -> Result<Vec<Throughput>> {
+    /// Short runs in turns, so that whatever else the machine does meets all of them, and the speed
+    /// of products.
+    fn speed(&self, split: &Split, peer: Option<&Peer>) -> Result<(Vec<Throughput>, Utilization)> {
         let mut rows = TOKENS_A_STEP.map(|tokens_a_step| Throughput {
             tokens_a_step,
             ours: Vec::new(),
             peer: Vec::new(),
         });
         let steps = usize::from(self.steps);
+        let geometry = self.model.config(split.vocabulary().len());
+        let mut peak = MatmulPeak::measure(&geometry, PEAK_RUNS)?;
         for turn in 1..=self.turns {
             for row in &mut rows {
                 let ours = self.short_run(split.clone(), row.tokens_a_step)?;
@@ -142,8 +154,14 @@ impl Options {
                 }
                 note(format_args!("{line} tokens/s"));
             }
+            peak.raise(&MatmulPeak::measure(&geometry, PEAK_RUNS)?);
         }
-        Ok(rows.into())
+        // A poem and its newline. Rows of joined poems are longer, which adds a little.
+        let length = split.train_characters() / split.train.len();
+        let ours = rows[0].tokens_per_second();
+        let ours = ours.expect("there are three turns or more");
+        let utilization = Utilization::new(&geometry, length, ours, peak);
+        Ok((rows.into(), utilization))
     }
 
     /// Tokens a second of a run that ends before its first evaluation.
@@ -158,7 +176,7 @@ impl Options {
             evaluate_every: usize::MAX,
             ..Preset::Default.config()
         };
-        let mut trainer = start(config, split, &folder)?;
+        let mut trainer = self.start(config, split, &folder)?;
         let mut watch = StopAfter {
             steps: self.steps.into(),
             tokens_per_second: 0.0,
@@ -174,47 +192,34 @@ impl Options {
         peer: Option<&Peer>,
         peer_log: Option<Vec<LossPoint>>,
     ) -> Result<Race> {
-        let folder = self.out.join("run");
-        let config = TrainConfig {
-            evaluate_every: OUR_EVERY,
-            ..Preset::Default.config()
-        };
-        let mut trainer = start(config, split, &folder)?;
-        note(format_args!("training into {}", folder.display()));
-        let mut watch = TrainingWatch::new(&trainer, Arc::new(AtomicBool::new(false)));
-        trainer.run(&mut watch)?;
-        drop(watch);
-        let log = RunLog::read(&RunFolder::resume(&folder)?.log_path())?;
-        let ours = log.into_iter().filter_map(|line| {
-            Some(LossPoint {
-                step: line.step,
-                train_seconds: line.train_seconds,
-                val_nats_per_char: line.evaluation?.nats_per_char,
-            })
-        });
         let peer = match (peer_log, peer) {
             (Some(points), _) => points,
             (None, Some(peer)) => {
-                note("now the peer; its reports come at its end");
+                let log = self.out.join(PEER_LOG);
+                note(format_args!("the peer reports to {}", log.display()));
                 let rows = TOKENS_A_STEP[1] / Peer::ROW;
-                loss_points(&peer.run(&self.corpus, PEER_STEPS, PEER_EVERY, rows)?)?
+                peer.run(&self.corpus, PEER_STEPS, PEER_EVERY, rows, &log)?
             }
             (None, None) => Vec::new(),
         };
-        Ok(Race::new(ours.collect(), peer)?)
+        let goal = peer.last().context("the peer has no validation loss")?;
+        let goal = goal.val_nats_per_char;
+        let folder = self.out.join(RUN);
+        let mut trainer = self.start(race_config(), split, &folder)?;
+        note(format_args!(
+            "training into {} until the loss is {goal:.4}",
+            folder.display()
+        ));
+        let ours = run_race(&mut trainer, goal)?;
+        Ok(Race::new(ours, peer)?)
     }
-}
 
-fn start(config: TrainConfig, split: Split, folder: &Path) -> Result<Trainer> {
-    let folder = RunFolder::start(folder)?;
-    let geometry = ModelPreset::Tang4l.config(1);
-    Ok(Trainer::start(
-        config,
-        geometry,
-        split,
-        folder,
-        &device::cpu(),
-    )?)
+    fn start(&self, config: TrainConfig, split: Split, folder: &Path) -> Result<Trainer> {
+        let folder = RunFolder::start(folder)?;
+        let geometry = self.model.config(1);
+        let device = device::cpu();
+        Ok(Trainer::start(config, geometry, split, folder, &device)?)
+    }
 }
 
 /// Stops a run, and keeps its speed.

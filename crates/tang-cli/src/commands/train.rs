@@ -12,16 +12,18 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use indicatif::HumanCount;
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
-use tang_lab::{CurvePoint, loss_curve};
+use tang_lab::{CurvePoint, loss_curve, peak_memory};
 use tang_model::{ModelConfig, ModelPreset, device};
-use tang_train::{LogLine, Outcome, Preset, RunFolder, RunLog, TrainConfig, Trainer};
+use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{
     corpus_build::{CORPUS_FOLDER, build_corpus},
     note::note,
     progress::CorpusBars,
+    training_plan::TrainingPlan,
     training_watch::TrainingWatch,
 };
 
@@ -60,6 +62,9 @@ pub struct Options {
     /// Train this many steps instead of the preset's
     #[arg(long, value_name = "N")]
     steps: Option<usize>,
+    /// Print what would be done, after a few steps to measure time and memory; write nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl Options {
@@ -68,7 +73,7 @@ impl Options {
     }
 
     fn model(&self) -> ModelPreset {
-        self.model.unwrap_or(ModelPreset::Tang4l)
+        self.model.unwrap_or_default()
     }
 
     fn folder(&self) -> PathBuf {
@@ -112,13 +117,29 @@ impl Options {
         }
         let folder = CorpusFolder::new(CORPUS_FOLDER);
         // A run to resume was started on some corpus already; the published one is no guess at it.
-        if !folder.exists() && !self.resume {
+        if !folder.exists() && !self.resume && !self.dry_run {
             note(format_args!(
                 "no corpus in {CORPUS_FOLDER} yet: building it"
             ));
             build_corpus(None, &folder)?;
         }
         Ok(folder.open()?)
+    }
+
+    fn plan(&self) -> Result<TrainingPlan> {
+        let folder = self.folder();
+        let device = device::cpu();
+        let plan = match self.resume {
+            true => Plan::of_rest(&folder, self.split()?, &device)?,
+            false => Plan::of_start(self.config(), self.geometry(), self.split()?, &device)?,
+        };
+        Ok(TrainingPlan {
+            plan,
+            corpus: self.corpus.clone().unwrap_or_else(|| CORPUS_FOLDER.into()),
+            folder,
+            is_rest: self.resume,
+            peak_memory: peak_memory(std::process::id()),
+        })
     }
 
     /// The command that goes on with the run in `folder`.
@@ -131,13 +152,17 @@ impl Options {
     }
 }
 
-/// Trains to the end, or until an interrupt; prints the folder.
+/// Trains to the end, or until an interrupt; prints the folder. A dry run prints its plan instead.
 pub fn run(options: &Options) -> Result<ExitCode> {
     ensure!(
         !(options.resume && options.out.is_some())
             || (options.model.is_none() && options.preset.is_none()),
         "--resume goes on with the run in --out as it was started: leave out --model and --preset"
     );
+    if options.dry_run {
+        write!(io::stdout().lock(), "{}", options.plan()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let path = options.folder();
     let (folder, split) = if options.resume {
         (RunFolder::resume(&path)?, options.split()?)
@@ -167,6 +192,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let mut watch = TrainingWatch::new(&trainer, stop_on_interrupt()?);
     let outcome = trainer.run(&mut watch)?;
     drop(watch);
+    note(what_was_trained(&trainer));
     if outcome == Outcome::Stopped {
         note(format_args!(
             "stopped after step {} and saved; go on with `{}`",
@@ -182,6 +208,20 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     ));
     writeln!(io::stdout().lock(), "{}", path.display())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn what_was_trained(trainer: &Trainer) -> String {
+    let (tokens, seconds) = (trainer.tokens(), trainer.train_seconds());
+    let mut text = format!(
+        "trained {} characters in {:.1} min, {:.0} characters/s",
+        HumanCount(tokens),
+        seconds / 60.0,
+        tokens as f64 / seconds
+    );
+    if let Some(peak) = peak_memory(std::process::id()) {
+        text += &format!(", peak memory {peak}");
+    }
+    text
 }
 
 /// A flag that Ctrl-C (or SIGTERM) sets; a second one ends the program at once.

@@ -7,6 +7,8 @@ mod checkpoint;
 mod continuation;
 mod data;
 mod eval;
+#[cfg(unix)]
+mod interrupted_training;
 mod kv_cost;
 mod lab;
 mod logits;
@@ -16,5 +18,6 @@ mod readme;
 mod rules;
 mod sampling;
 mod train;
+mod training_plan;
 mod usage;
 mod work;

@@ -1,0 +1,189 @@
+//! The part of a run that learns. It reads at most one file, and writes none.
+
+use std::{path::Path, time::Instant};
+
+use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
+use tang_corpus::Split;
+use tang_files::sha256_hex;
+use tang_model::{ModelConfig, Transformer, Weights};
+use tang_tokenizer::Vocabulary;
+
+use crate::{
+    Evaluation, StepReport, TrainConfig, TrainError,
+    batches::{Batches, group_by_length},
+    evaluation::evaluate,
+    gradients::{batch_gradients, clip_global_norm},
+    optimizer::optimizer,
+    schedule::learning_rate,
+    training_state::{Progress, TrainingState},
+};
+
+/// A network that learns its poems step by step, and what a step needs.
+pub(crate) struct Learner {
+    /// How far it is.
+    pub(crate) progress: Progress,
+    model: Transformer,
+    optimizer: ModuleOptimizer,
+    batches: Batches,
+    vocabulary: Vocabulary,
+    validation: Vec<String>,
+}
+
+impl Learner {
+    /// Begins with random weights. `model` fixes all of the geometry but the vocabulary, which is
+    /// that of the corpus.
+    pub(crate) fn start(
+        config: TrainConfig,
+        model: ModelConfig,
+        split: Split,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        let vocabulary = split.vocabulary();
+        let model = ModelConfig {
+            vocab_size: vocabulary.len(),
+            ..model
+        };
+        config.validate()?;
+        model.validate()?;
+        let state = TrainingState {
+            progress: Progress {
+                train: config,
+                model,
+                corpus: corpus_sha256(&split),
+                step: 0,
+                train_seconds: 0.0,
+                tokens: 0,
+                best_nats_per_char: None,
+            },
+            weights: Weights::random(&model, config.seed),
+            optimizer: optimizer(&model, config.weight_decay).to_record(),
+        };
+        Self::new(state, vocabulary, split, device)
+    }
+
+    /// Goes on from the state in a file.
+    pub(crate) fn resume(state: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
+        let state = TrainingState::read(state)?;
+        let got = corpus_sha256(&split);
+        if got != state.progress.corpus {
+            let wanted = state.progress.corpus;
+            return Err(TrainError::OtherCorpus { wanted, got });
+        }
+        let vocabulary = split.vocabulary();
+        Self::new(state, vocabulary, split, device)
+    }
+
+    fn new(
+        state: TrainingState,
+        vocabulary: Vocabulary,
+        split: Split,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        let TrainingState {
+            progress,
+            weights,
+            optimizer: record,
+        } = state;
+        let config = &progress.train;
+        config.validate()?;
+        // A poem that does not fit is found now and not at the first evaluation.
+        group_by_length(&split.validation, &vocabulary, progress.model.context)?;
+        let batches = Batches::new(
+            &split.train,
+            &vocabulary,
+            progress.model.context,
+            config.batch_tokens,
+            config.seed,
+        )?;
+        Ok(Self {
+            model: Transformer::new(progress.model, weights, &device.clone().autodiff())?,
+            optimizer: optimizer(&progress.model, config.weight_decay).load_record(record),
+            batches,
+            validation: split.validation,
+            vocabulary,
+            progress,
+        })
+    }
+
+    /// Steps in one pass over the training poems.
+    pub(crate) fn steps_per_epoch(&self) -> usize {
+        self.batches.per_epoch()
+    }
+
+    /// The characters that the model knows.
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Characters that the steps left will train on.
+    pub(crate) fn tokens_left(&mut self) -> u64 {
+        let steps = self.progress.step + 1..=self.progress.train.steps;
+        steps
+            .map(|step| self.batches.get(step).targets.len() as u64)
+            .sum()
+    }
+
+    /// The next step.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Diverged`], and then nothing has changed.
+    pub(crate) fn step(&mut self) -> Result<StepReport, TrainError> {
+        let started = Instant::now();
+        let step = self.progress.step + 1;
+        let batch = self.batches.get(step);
+        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch)?;
+        let config = &self.progress.train;
+        let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
+        if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
+            return Err(TrainError::Diverged {
+                step,
+                loss: nats_per_char,
+                gradient_norm,
+            });
+        }
+        let rate = learning_rate(config, step);
+        self.model = self.optimizer.step(rate, self.model.clone(), gradients);
+
+        self.progress.step = step;
+        self.progress.tokens += batch.targets.len() as u64;
+        self.progress.train_seconds += started.elapsed().as_secs_f64();
+        Ok(StepReport {
+            step,
+            tokens: self.progress.tokens,
+            train_seconds: self.progress.train_seconds,
+            nats_per_char,
+        })
+    }
+
+    /// The model as it is now, on a device without autodiff, and its loss on the validation poems.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Useless`] if the loss is no number.
+    pub(crate) fn evaluate(&self) -> Result<(Transformer, Evaluation), TrainError> {
+        let model = self.model.valid();
+        let evaluation = evaluate(&model, &self.validation, &self.vocabulary)?;
+        if !evaluation.nats_per_char.is_finite() {
+            return Err(TrainError::Useless {
+                step: self.progress.step,
+                loss: evaluation.nats_per_char,
+            });
+        }
+        Ok((model, evaluation))
+    }
+
+    /// Everything that is needed to go on from here.
+    pub(crate) fn state(&self) -> TrainingState {
+        TrainingState {
+            progress: self.progress.clone(),
+            weights: Weights::of(&self.model.valid()),
+            optimizer: self.optimizer.to_record(),
+        }
+    }
+}
+
+fn corpus_sha256(split: &Split) -> String {
+    // A newline stands in no poem, so it keeps apart poems, and an empty line the two lists.
+    sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
+}
