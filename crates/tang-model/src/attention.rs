@@ -9,12 +9,12 @@ use burn::{
 use tang_kernels::Attend;
 
 use crate::{
-    ModelConfig, ModelError, Weights,
+    Dropout, ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
     fused::self_attention,
     kv_cache::LayerSlot,
     norm::Norm,
-    projection::Projection,
+    projection::{Projection, Residual},
     rotary::Rotation,
 };
 
@@ -63,6 +63,7 @@ impl SelfAttention {
         norm: &Norm,
         rotation: Option<&Rotation>,
         slot: Option<LayerSlot<'_>>,
+        dropout: Option<&Dropout>,
     ) -> Tensor<3> {
         let projected = Projection {
             norm: Some(norm),
@@ -79,7 +80,7 @@ impl SelfAttention {
             norm: None,
             linear: &self.output,
             activation: None,
-            residual: Some(stream),
+            residual: Some(Residual { stream, dropout }),
         }
         .forward(merged)
     }

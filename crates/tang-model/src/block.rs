@@ -6,7 +6,7 @@ use burn::{
 };
 
 use crate::{
-    ModelConfig, ModelError, Weights, attention::SelfAttention, feed_forward::FeedForward,
+    Dropout, ModelConfig, ModelError, Weights, attention::SelfAttention, feed_forward::FeedForward,
     kv_cache::LayerSlot, norm::Norm, rotary::Rotation,
 };
 
@@ -46,10 +46,12 @@ impl Block {
         input: Tensor<3>,
         rotation: Option<&Rotation>,
         slot: Option<LayerSlot<'_>>,
+        dropout: Option<&Dropout>,
     ) -> Tensor<3> {
         let attended = self
             .attention
-            .forward(input, &self.attention_norm, rotation, slot);
-        self.feed_forward.forward(attended, &self.feed_forward_norm)
+            .forward(input, &self.attention_norm, rotation, slot, dropout);
+        self.feed_forward
+            .forward(attended, &self.feed_forward_norm, dropout)
     }
 }

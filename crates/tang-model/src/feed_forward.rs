@@ -7,8 +7,10 @@ use burn::{
 };
 
 use crate::{
-    Family, ModelConfig, ModelError, Weights, activation::Activation, norm::Norm,
-    projection::Projection,
+    Dropout, Family, ModelConfig, ModelError, Weights,
+    activation::Activation,
+    norm::Norm,
+    projection::{Projection, Residual},
 };
 
 /// A projection to a wider layer, a non-linearity, and a projection back.
@@ -49,7 +51,12 @@ impl FeedForward {
     ///
     /// - stream: `[batch, length, width]`
     /// - output: `[batch, length, width]`
-    pub(crate) fn forward(&self, stream: Tensor<3>, norm: &Norm) -> Tensor<3> {
+    pub(crate) fn forward(
+        &self,
+        stream: Tensor<3>,
+        norm: &Norm,
+        dropout: Option<&Dropout>,
+    ) -> Tensor<3> {
         let wide = Projection {
             norm: Some(norm),
             linear: &self.input,
@@ -60,7 +67,10 @@ impl FeedForward {
             norm: None,
             linear: &self.output,
             activation: None,
-            residual: Some(stream.clone()),
+            residual: Some(Residual {
+                stream: stream.clone(),
+                dropout,
+            }),
         };
         back.forward(wide.forward(stream))
     }

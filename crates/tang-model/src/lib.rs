@@ -10,6 +10,7 @@ mod attention;
 mod block;
 mod config;
 pub mod device;
+mod dropout;
 mod error;
 mod family;
 mod feed_forward;
@@ -30,6 +31,7 @@ mod transformer;
 mod weights;
 
 pub use config::ModelConfig;
+pub use dropout::Dropout;
 pub use error::ModelError;
 pub use family::Family;
 pub use kv_cache::KvCache;

@@ -3,6 +3,7 @@
 use burn::{nn::Linear, tensor::Tensor};
 
 use crate::{
+    Dropout,
     activation::Activation,
     device::{CpuTensor, has_kernels},
     fused::linear,
@@ -18,8 +19,15 @@ pub(crate) struct Projection<'a> {
     pub(crate) norm: Option<&'a Norm>,
     pub(crate) linear: &'a Linear,
     pub(crate) activation: Option<Activation>,
-    /// Added to the result, `[batch, length, d_output]`.
-    pub(crate) residual: Option<Tensor<3>>,
+    pub(crate) residual: Option<Residual<'a>>,
+}
+
+/// The way back into the residual stream.
+pub(crate) struct Residual<'a> {
+    /// To which the result is added, `[batch, length, d_output]`.
+    pub(crate) stream: Tensor<3>,
+    /// What the result loses before, in training.
+    pub(crate) dropout: Option<&'a Dropout>,
 }
 
 impl Projection<'_> {
@@ -44,10 +52,10 @@ impl Projection<'_> {
         if let Some(activation) = self.activation {
             output = activation.forward(output);
         }
-        match self.residual {
-            Some(residual) => residual + output,
-            None => output,
-        }
+        let Some(Residual { stream, dropout }) = self.residual else {
+            return output;
+        };
+        stream + dropped(output, dropout)
     }
 
     /// The same by kernels, on a device that has them.
@@ -72,13 +80,25 @@ impl Projection<'_> {
             None => output.into_tensor(),
         };
         match self.residual {
-            Some(residual) => {
-                let mut sum = CpuTensor::of(output);
-                tang_kernels::add_to_rows(sum.values_mut(), CpuTensor::of(residual).values());
+            Some(Residual { stream, dropout }) => {
+                let mut sum = CpuTensor::of(dropped(output, dropout));
+                tang_kernels::add_to_rows(sum.values_mut(), CpuTensor::of(stream).values());
                 sum.into_tensor()
             }
             None => output,
         }
+    }
+}
+
+/// What dropout, if there is any, leaves of a tensor.
+///
+/// # Shapes
+///
+/// - input, output: `[batch, length, width]`
+pub(crate) fn dropped(input: Tensor<3>, dropout: Option<&Dropout>) -> Tensor<3> {
+    match dropout {
+        Some(dropout) => dropout.apply(input),
+        None => input,
     }
 }
 

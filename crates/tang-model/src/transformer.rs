@@ -7,12 +7,12 @@ use burn::{
 };
 
 use crate::{
-    Family, KvCache, ModelConfig, ModelError, Weights,
+    Dropout, Family, KvCache, ModelConfig, ModelError, Weights,
     block::Block,
     device::{CpuTensor, has_kernels},
     kv_cache::Positions,
     norm::Norm,
-    projection::FEW_ROWS,
+    projection::{FEW_ROWS, dropped},
     rotary::Rotation,
 };
 
@@ -108,7 +108,30 @@ impl Transformer {
     pub fn forward(
         &self,
         ids: Tensor<2, Int>,
+        cache: Option<&mut KvCache>,
+    ) -> Result<Tensor<3>, ModelError> {
+        self.run(ids, cache, None)
+    }
+
+    /// The same for training: without a cache, and with dropout, if there is any, of the embeddings
+    /// and of what each sublayer adds to the residual stream.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::TextTooLong`] if a row has more tokens than the context.
+    pub fn forward_training(
+        &self,
+        ids: Tensor<2, Int>,
+        dropout: Option<&Dropout>,
+    ) -> Result<Tensor<3>, ModelError> {
+        self.run(ids, None, dropout)
+    }
+
+    fn run(
+        &self,
+        ids: Tensor<2, Int>,
         mut cache: Option<&mut KvCache>,
+        dropout: Option<&Dropout>,
     ) -> Result<Tensor<3>, ModelError> {
         let [batch, length] = ids.dims();
         let positions = match &cache {
@@ -125,12 +148,13 @@ impl Transformer {
         if let Some(table) = &self.position_embedding {
             hidden = hidden + embed(table.val(), &positions, length);
         }
+        hidden = dropped(hidden, dropout);
         let rotation = self.rotation(&positions, length);
         for (layer, block) in self.blocks.iter().enumerate() {
             let slot = cache
                 .as_deref_mut()
                 .map(|cache| cache.slot(layer, &positions));
-            hidden = block.forward(hidden, rotation.as_ref(), slot);
+            hidden = block.forward(hidden, rotation.as_ref(), slot, dropout);
         }
         if let Some(cache) = cache {
             cache.advance(length);

@@ -5,9 +5,9 @@ use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::TrainError;
 
-/// One batch in this many joins poems to rows as long as the context, so that every position is
-/// trained; the others hold one poem a row, as validation does.
-const JOINED_EVERY: usize = 4;
+/// One poem in so many is joined with others to rows as long as the context, so that every
+/// position is trained; the others stand alone in their rows, as in validation.
+const JOINED_SHARE: usize = 4;
 
 /// Rows of equal length to learn from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,44 +128,40 @@ impl Batches {
     fn shuffled(&self, epoch: usize) -> Vec<Batch> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(epoch as u64);
-        let mut batches: Vec<Vec<&Vec<TokenId>>> = Vec::new();
+        let mut batches: Vec<Vec<Vec<TokenId>>> = Vec::new();
+        let mut joined = Vec::new();
         for group in &self.groups {
             let mut poems: Vec<_> = group.iter().collect();
             poems.shuffle(&mut rng);
+            joined.extend(poems.split_off(poems.len() - poems.len() / JOINED_SHARE));
             let size = (self.batch_tokens / (group[0].len() - 1)).max(1);
-            batches.extend(poems.chunks(size).map(<[_]>::to_vec));
+            let rows = poems.chunks(size);
+            batches.extend(rows.map(|rows| rows.iter().copied().cloned().collect()));
         }
+        joined.shuffle(&mut rng);
+        let rows = join(&joined, self.context);
+        let size = (self.batch_tokens / self.context).max(1);
+        batches.extend(rows.chunks(size).map(<[_]>::to_vec));
         batches.shuffle(&mut rng);
-        batches
-            .into_iter()
-            .enumerate()
-            .map(|(index, poems)| {
-                if index % JOINED_EVERY == JOINED_EVERY - 1 {
-                    join(&poems, self.context)
-                } else {
-                    Batch::new(&poems.into_iter().cloned().collect::<Vec<_>>())
-                }
-            })
-            .collect()
+        batches.iter().map(|rows| Batch::new(rows)).collect()
     }
 }
 
-/// Strings poems of one length together, with one newline between two, to rows that fill the
-/// context; the last row may be cut, and poems that fill no row are left for another epoch.
-fn join(poems: &[&Vec<TokenId>], context: usize) -> Batch {
-    let poem = poems[0].len() - 1;
-    // k poems joined have k * poem + 1 tokens, of which all but the last go in.
-    let per_row = context.div_ceil(poem).min(poems.len());
-    let rows: Vec<Vec<TokenId>> = poems
-        .chunks_exact(per_row)
-        .map(|poems| {
-            let mut row: Vec<TokenId> = poems.iter().flat_map(|p| &p[..poem]).copied().collect();
+/// Strings poems of any length together, with one newline between two, to rows that begin with a
+/// poem and fill the context. What the last poem of a row has beyond it is cut, and poems that fill
+/// no row are left for another epoch.
+fn join(poems: &[&Vec<TokenId>], context: usize) -> Vec<Vec<TokenId>> {
+    let mut rows = Vec::new();
+    let mut row = Vec::new();
+    for poem in poems {
+        row.extend(&poem[..poem.len() - 1]);
+        if row.len() >= context {
             row.push(NEWLINE);
             row.truncate(context + 1);
-            row
-        })
-        .collect();
-    Batch::new(&rows)
+            rows.push(std::mem::take(&mut row));
+        }
+    }
+    rows
 }
 
 /// Poems as newline + poem + newline, those of one length together, shortest first.

@@ -8,7 +8,7 @@ use burn::{
     tensor::Tensor,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tang_model::Transformer;
+use tang_model::{Dropout, Transformer};
 
 use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::head_loss};
 
@@ -32,21 +32,27 @@ static POOLS: LazyLock<[ThreadPool; PARTS]> = LazyLock::new(|| {
 });
 
 /// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
+/// `dropout` makes that of a part from the part's number.
 pub(crate) fn batch_gradients(
     model: &Transformer,
     batch: &Batch,
+    dropout: impl Fn(usize) -> Option<Dropout> + Sync,
 ) -> Result<(f64, GradientsParams), TrainError> {
     let parts = batch.split(PARTS);
     let share = |part: &Batch| part.targets.len() as f64 / batch.targets.len() as f64;
+    let dropout = &dropout;
     let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = parts
             .iter()
             .zip(&*POOLS)
-            .map(|(part, pool)| {
+            .enumerate()
+            .map(|(index, (part, pool))| {
                 // Graphs that share parameters wait for each other; a fork has its own.
                 let model = model.clone().fork(&model.device());
                 let share = share(part);
-                scope.spawn(move || pool.install(|| part_gradients(&model, part, share)))
+                scope.spawn(move || {
+                    pool.install(|| part_gradients(&model, part, share, dropout(index).as_ref()))
+                })
             })
             .collect();
         threads
@@ -79,10 +85,11 @@ fn part_gradients(
     model: &Transformer,
     part: &Batch,
     share: f64,
+    dropout: Option<&Dropout>,
 ) -> Result<(f64, GradientsParams), TrainError> {
     let width = model.config().width as i32;
     let hidden = model
-        .forward(input_tensor(model, part), None)?
+        .forward_training(input_tensor(model, part), dropout)?
         .reshape([-1, width]);
     let head = model.output_head().inner();
     let loss = head_loss(hidden.clone().inner(), head, &part.targets, share);
@@ -221,8 +228,8 @@ mod tests {
         let model = model();
         // Three rows and two: the parts have different shares.
         let batch = batch(5);
-        let (loss, gradients) = batch_gradients(&model, &batch).unwrap();
-        let (whole_loss, whole) = part_gradients(&model, &batch, 1.0).unwrap();
+        let (loss, gradients) = batch_gradients(&model, &batch, |_| None).unwrap();
+        let (whole_loss, whole) = part_gradients(&model, &batch, 1.0, None).unwrap();
         assert!((loss - whole_loss).abs() < 1e-6, "{loss} {whole_loss}");
         let (parts, whole) = (flat(&model, &gradients), flat(&model, &whole));
         assert!(whole.iter().any(|g| g.abs() > 1e-2));
@@ -234,7 +241,7 @@ mod tests {
     #[test]
     fn clipping_keeps_the_direction() {
         let model = model();
-        let (_, mut gradients) = batch_gradients(&model, &batch(4)).unwrap();
+        let (_, mut gradients) = batch_gradients(&model, &batch(4), |_| None).unwrap();
         let before = flat(&model, &gradients);
         let norm = before.iter().map(|g| g * g).sum::<f32>().sqrt();
         assert!((clip_global_norm(&model, &mut gradients, 10.0 * norm) - norm).abs() < 1e-4);

@@ -5,7 +5,7 @@ use std::{path::Path, time::Instant};
 use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
 use tang_corpus::Split;
 use tang_files::sha256_hex;
-use tang_model::{ModelConfig, Transformer, Weights};
+use tang_model::{Dropout, ModelConfig, Transformer, Weights};
 use tang_tokenizer::Vocabulary;
 
 use crate::{
@@ -132,8 +132,11 @@ impl Learner {
         let started = Instant::now();
         let step = self.progress.step + 1;
         let batch = self.batches.get(step);
-        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch)?;
         let config = &self.progress.train;
+        // No two steps, nor parts of one, have the same draws.
+        let dropout =
+            |part| Dropout::new(config.dropout, config.seed, ((step as u64) << 8) + part as u64);
+        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
             return Err(TrainError::Diverged {

@@ -1,4 +1,4 @@
-//! Training: batches of whole poems, a loss that never holds all logits, AdamW, evaluation, and a
+//! Training: batches of whole poems, a loss that never holds all logits, Muon and AdamW, evaluation, and a
 //! loop that can be stopped and resumed at any step.
 
 mod batches;

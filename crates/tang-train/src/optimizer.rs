@@ -1,25 +1,35 @@
-//! AdamW with decay on matrices only.
+//! Muon for the matrices of the blocks, AdamW for the rest.
 
 use burn::{
     module::ParamGroup,
-    optim::{AdamWState, AdaptiveMomentumState, LearningRate, ModuleOptimizer, Optimizer},
+    optim::{
+        AdamWState, AdaptiveMomentumState, AdjustLrFn, LearningRate, ModuleOptimizer, MuonConfig,
+        Optimizer, decay::WeightDecayConfig,
+    },
     tensor::{Device, Tensor},
 };
-use tang_model::{ModelConfig, parameter_id, parameters};
+use tang_model::{ModelConfig, ParameterSpec, parameter_id, parameters};
 
-/// AdamW (Loshchilov & Hutter, *Decoupled Weight Decay Regularization*, 2019) with the betas that
-/// small language models use; biases and norms are not decayed.
+/// The matrices of the blocks take steps of Muon (Jordan et al., *Muon*, 2024), which turns a gradient
+/// into the nearest orthogonal matrix, so that no direction of it is lost beside a large one; they
+/// are scaled as long as AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one
+/// learning rate serves both. Embeddings, biases and norms have AdamW (Loshchilov & Hutter,
+/// *Decoupled Weight Decay Regularization*, 2019) with the betas that small language models use;
+/// biases and norms are not decayed.
 pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimizer {
-    let matrices = parameters(model)
-        .into_iter()
-        .filter(|spec| spec.shape.len() == 2)
-        .map(|spec| parameter_id(&spec.path))
-        .collect();
-    ModuleOptimizer::from(AdamW { weight_decay: 0.0 }).with_group(
-        ParamGroup::from_ids(matrices),
-        AdamW { weight_decay },
-        None,
-    )
+    let specs = parameters(model);
+    let matrices = specs.iter().filter(|spec| spec.shape.len() == 2);
+    let (hidden, embeddings): (Vec<_>, Vec<_>) =
+        matrices.partition(|spec| spec.path.starts_with("blocks."));
+    let group = |specs: Vec<&ParameterSpec>| {
+        ParamGroup::from_ids(specs.iter().map(|s| parameter_id(&s.path)).collect())
+    };
+    let muon = MuonConfig::new()
+        .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW)
+        .with_weight_decay(Some(WeightDecayConfig::new(weight_decay)));
+    ModuleOptimizer::from(AdamW { weight_decay: 0.0 })
+        .with_group(group(embeddings), AdamW { weight_decay }, None)
+        .with_group(group(hidden), muon.build(), None)
 }
 
 /// Burn's optimiser of the same name, with the same state, in one pass instead of twelve.
@@ -82,7 +92,7 @@ mod tests {
     use burn::{
         module::{Module, ModuleVisitor, Param},
         optim::{AdamWConfig, GradientsParams},
-        tensor::Tensor,
+        tensor::{Tensor, TensorData},
     };
     use tang_model::{Transformer, Weights, device};
 
@@ -121,6 +131,59 @@ mod tests {
                 .zip(after.values(&spec.path));
             for (a, b) in pairs {
                 assert!((a * factor - b).abs() < 1e-7, "{}: {a} {b}", spec.path);
+            }
+        }
+    }
+
+    /// Gives every parameter a gradient of irregular numbers.
+    struct Waves(GradientsParams);
+
+    impl ModuleVisitor for Waves {
+        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+            let value = param.val().inner();
+            let count = value.shape().num_elements();
+            let waves: Vec<f32> = (0..count).map(|i| (i as f32 * i as f32).sin()).collect();
+            let waves = TensorData::new(waves, value.shape());
+            self.0
+                .register(param.id, Tensor::<D>::from_data(waves, &value.device()));
+        }
+    }
+
+    #[test]
+    fn matrices_of_blocks_take_orthogonal_steps() {
+        let config = ModelConfig {
+            width: 8,
+            feed_forward_width: 16,
+            layers: 1,
+            ..ModelConfig::tang_4l(7)
+        };
+        let before = Weights::random(&config, 4);
+        let device = device::cpu().autodiff();
+        let model = Transformer::new(config, before.clone(), &device).unwrap();
+        let mut waves = Waves(GradientsParams::new());
+        model.visit(&mut waves);
+        let after = optimizer(&config, 0.0).step(0.1, model, waves.0);
+        let after = Weights::of(&after.valid());
+        for spec in parameters(&config) {
+            let pairs = after
+                .values(&spec.path)
+                .iter()
+                .zip(before.values(&spec.path));
+            let step: Vec<f32> = pairs.map(|(a, b)| a - b).collect();
+            if spec.path.ends_with("attention.output.weight") {
+                // [8, 8]: rows at right angles, each as long as 0.1 x 0.2 x sqrt(8) x about 1.
+                let unit = 0.1 * 0.2 * 8_f32.sqrt();
+                for (i, a) in step.chunks(8).enumerate() {
+                    for (j, b) in step.chunks(8).enumerate() {
+                        let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                        let wanted = if i == j { 1.0 } else { 0.0 };
+                        let got = product / (unit * unit);
+                        assert!((got - wanted).abs() < 0.5, "{i} {j}: {got}");
+                    }
+                }
+            } else if spec.path == "token_embedding" {
+                // AdamW's first step has the gradient's sign and one length.
+                assert!(step.iter().skip(1).all(|s| (s.abs() - 0.1).abs() < 1e-4));
             }
         }
     }

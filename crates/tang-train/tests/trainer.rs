@@ -32,6 +32,7 @@ fn config() -> TrainConfig {
         peak_learning_rate: 1e-2,
         warmup_steps: 2,
         evaluate_every: 4,
+        dropout: 0.1,
         ..Preset::Quick.config()
     }
 }
@@ -81,7 +82,7 @@ fn ten_steps_have_these_losses() {
     let outcome = start(folder.path(), config()).run(&mut recorder).unwrap();
     assert_eq!(outcome, Outcome::Finished);
     let pinned = [
-        4.61082, 4.62162, 4.66320, 4.39615, 4.28582, 4.19392, 4.00714, 4.05684, 3.95294, 4.00663,
+        4.61001, 4.62507, 4.68319, 4.28471, 4.27050, 4.24904, 3.95525, 4.11780, 3.97471, 4.05989,
     ];
     for (step, (got, wanted)) in recorder.losses.iter().zip(pinned).enumerate() {
         assert!(
@@ -100,6 +101,7 @@ fn learns_its_poems_by_heart() {
     let config = TrainConfig {
         steps: 120,
         evaluate_every: 120,
+        dropout: 0.0,
         ..config()
     };
     let mut recorder = Recorder::default();

@@ -120,7 +120,7 @@ fn a_full_disk_loses_nothing() {
     // Not even the first state has room, and then the state with its moments has none.
     for (kib, wanted, step) in [
         (1024, "training_state", None),
-        (8192, "training_state", Some(0)),
+        (6144, "training_state", Some(0)),
     ] {
         let ended = run(&mut with_files_up_to(kib, &["--steps", "4", "--out", out]));
         assert_eq!(
@@ -148,7 +148,7 @@ fn a_full_disk_loses_nothing() {
     // The model of the first evaluation was written before the state was refused.
     prints(&["write", "--seed", "1", "--checkpoint", out]);
     let state = fs::read(folder.path().join("training_state.safetensors")).unwrap();
-    let ended = run(&mut with_files_up_to(8192, &["--resume", "--out", out]));
+    let ended = run(&mut with_files_up_to(6144, &["--resume", "--out", out]));
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     let kept = fs::read(folder.path().join("training_state.safetensors")).unwrap();
     assert!(kept == state, "the state changed");
