@@ -7,6 +7,7 @@ use crate::{
     dot::{add_scaled, dot},
     exp::exp,
     log_sum_exp::highest,
+    rotary::turn_head,
 };
 
 /// Multiplications from which rows are shared among threads.
@@ -17,7 +18,7 @@ const WORTH_THREADS: usize = 1 << 18;
 pub struct Attend<'a> {
     /// Projected tokens, `[rows, added, (heads + 2 kv_heads) x head_dim]`: queries, keys, values.
     pub projected: &'a [f32],
-    /// Cosines and sines that turn queries and keys, each `[1 or rows, added, head_dim]`.
+    /// Cosines and sines that turn queries and keys, each `[1 or rows, added, head_dim / 2]`.
     pub rotation: Option<(&'a [f32], &'a [f32])>,
     /// Tokens that each row holds already.
     pub starts: &'a [usize],
@@ -48,7 +49,7 @@ impl Attend<'_> {
         let arch = Arch::new();
         let row = |index: usize, keys, values, out| {
             let turn = |table: &'_ [f32]| {
-                let length = added * self.head_dim;
+                let length = added * (self.head_dim / 2);
                 let start = if table.len() == length {
                     0
                 } else {
@@ -110,12 +111,13 @@ impl WithSimd for Row<'_> {
         let (heads, kv_heads, head_dim) = (self.heads, self.kv_heads, self.head_dim);
         let capacity = self.keys.len() / (kv_heads * head_dim);
         let scale = 1.0 / (head_dim as f32).sqrt();
-        let turned = |t: usize, from: &[f32], to: &mut [f32]| match self.rotation {
-            Some((cos, sin)) => {
-                let place = t * head_dim..(t + 1) * head_dim;
-                turn(from, &cos[place.clone()], &sin[place], to);
+        let half = head_dim / 2;
+        let turned = |t: usize, from: &[f32], to: &mut [f32]| {
+            to.copy_from_slice(from);
+            if let Some((cos, sin)) = self.rotation {
+                let place = t * half..(t + 1) * half;
+                turn_head(to, &cos[place.clone()], &sin[place], 1.0);
             }
-            None => to.copy_from_slice(from),
         };
         let mut query = vec![0.0; head_dim];
         let mut weights = vec![0.0; capacity];
@@ -156,16 +158,6 @@ impl WithSimd for Row<'_> {
                 gather(simd, weights, &self.values[seen], out);
             }
         }
-    }
-}
-
-/// Rotary positions in their half-split form: number i is turned with number i + head_dim / 2.
-#[inline(always)]
-fn turn(from: &[f32], cos: &[f32], sin: &[f32], to: &mut [f32]) {
-    let half = from.len() / 2;
-    for i in 0..half {
-        to[i] = from[i] * cos[i] - from[i + half] * sin[i];
-        to[i + half] = from[i + half] * cos[i + half] + from[i] * sin[i + half];
     }
 }
 

@@ -52,29 +52,25 @@ impl WithSimd for Forward<'_> {
     }
 }
 
-/// The gradient of the gates and values, given that of what [`swiglu`] gave.
+/// Turns gates and values into their gradients, given that of what [`swiglu`] gave.
 ///
 /// # Panics
 ///
 /// If the sizes do not fit.
-pub fn swiglu_gradient(gates_and_values: &[f32], inner: usize, gradient: &[f32]) -> Vec<f32> {
+pub fn swiglu_gradient(gates_and_values: &mut [f32], inner: usize, gradient: &[f32]) {
     assert!(gates_and_values.len().is_multiple_of(2 * inner));
     assert_eq!(gates_and_values.len(), 2 * gradient.len());
-    let mut result = vec![0.0; gates_and_values.len()];
     Arch::new().dispatch(Gradient {
         gates_and_values,
         inner,
         gradient,
-        result: &mut result,
     });
-    result
 }
 
 struct Gradient<'a> {
-    gates_and_values: &'a [f32],
+    gates_and_values: &'a mut [f32],
     inner: usize,
     gradient: &'a [f32],
-    result: &'a mut [f32],
 }
 
 impl WithSimd for Gradient<'_> {
@@ -83,17 +79,16 @@ impl WithSimd for Gradient<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let inner = self.inner;
-        let rows = self.gates_and_values.chunks_exact(2 * inner);
-        let results = self.result.chunks_exact_mut(2 * inner);
-        for ((row, g), result) in rows.zip(self.gradient.chunks_exact(inner)).zip(results) {
-            let (gates, values) = row.split_at(inner);
-            let (of_gates, of_values) = result.split_at_mut(inner);
-            let of_both = of_gates.iter_mut().zip(of_values);
-            for ((of_both, g), (gate, value)) in of_both.zip(g).zip(gates.iter().zip(values)) {
+        let rows = self.gates_and_values.chunks_exact_mut(2 * inner);
+        for (row, gradient) in rows.zip(self.gradient.chunks_exact(inner)) {
+            let (gates, values) = row.split_at_mut(inner);
+            // By index: zipped iterators stay scalar here, 4.3 instead of 0.6 ns a pair.
+            for i in 0..inner {
+                let (gate, value, g) = (gates[i], values[i], gradient[i]);
                 // d(x s)/dx = s + x s (1 - s)
-                let s = sigmoid(*gate);
-                *of_both.0 = g * value * s * gate.mul_add(1.0 - s, 1.0);
-                *of_both.1 = g * gate * s;
+                let s = sigmoid(gate);
+                gates[i] = g * value * s * gate.mul_add(1.0 - s, 1.0);
+                values[i] = g * gate * s;
             }
         }
     }
@@ -113,7 +108,8 @@ mod tests {
         let row = [-3.0, 0.5, 2.0, 1.5, -2.0, 0.25];
         let both = [row, row.map(|x| x * 0.7)].concat();
         let y = swiglu(&both, 3);
-        let gradient = swiglu_gradient(&both, 3, &[2.0; 6]);
+        let mut gradient = both.clone();
+        swiglu_gradient(&mut gradient, 3, &[2.0; 6]);
         for (i, y) in y.into_iter().enumerate() {
             let at = i / 3 * 6 + i % 3;
             let (gate, value) = (f64::from(both[at]), f64::from(both[at + 3]));

@@ -97,26 +97,23 @@ impl SelfAttention {
     ) -> Tensor<3> {
         let [batch, length, columns] = projected.dims();
         let (heads, kv_heads) = (self.heads, self.kv_heads);
-        if let (None, None) = (rotation, &slot) {
-            // As all of training is, with learned positions: the packed projection as it is.
+        let projected = match rotation {
+            Some(rotation) => rotation.apply(projected, heads + kv_heads),
+            None => projected,
+        };
+        let Some(slot) = slot else {
+            // As in all of training: the packed projection as it is.
             return self_attention(projected, heads, kv_heads);
-        }
+        };
         let head_dim = columns / (heads + 2 * kv_heads);
         // [batch, length, columns] -> [batch, heads or kv_heads, length, head_dim], three of them
-        let [mut query, mut key, value] = projected
+        let [query, key, value] = projected
             .reshape([batch, length, heads + 2 * kv_heads, head_dim])
             .swap_dims(1, 2)
             .split_with_sizes(vec![heads, kv_heads, kv_heads], 1)
             .try_into()
             .expect("three sizes give three parts");
-        if let Some(rotation) = rotation {
-            query = rotation.apply(query);
-            key = rotation.apply(key);
-        }
-        let (key, value, mask) = match slot {
-            Some(slot) => slot.append(key, value),
-            None => (key, value, None),
-        };
+        let (key, value, mask) = slot.append(key, value);
         let options = AttentionModuleOptions {
             // Bottom-right aligned: the last query sees every key.
             is_causal: mask.is_none(),

@@ -8,6 +8,8 @@ mod attention;
 mod gelu;
 mod layer_norm;
 mod linear;
+mod rms_norm;
+mod rotary;
 mod swiglu;
 
 use burn::{
@@ -51,6 +53,37 @@ pub(crate) fn layer_norm(
         gamma.into_dispatch(),
         beta.into_dispatch(),
         epsilon,
+    ))
+}
+
+/// RMS norm over the last dimension.
+///
+/// # Shapes
+///
+/// - x, output: `[batch, length, width]`
+/// - gamma: `[width]`
+pub(crate) fn rms_norm(x: Tensor<3>, gamma: Tensor<1>, epsilon: f64) -> Tensor<3> {
+    let (x, gamma) = (x.into_dispatch(), gamma.into_dispatch());
+    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_rms_norm(x, gamma, epsilon))
+}
+
+/// Rotary positions in the first `heads` heads of a packed projection.
+///
+/// # Shapes
+///
+/// - projection, output: `[batch, length, columns]`
+/// - cos, sin: `[1 or batch, length, head_dim / 2]`; they get no gradient
+pub(crate) fn rotary(
+    projection: Tensor<3>,
+    cos: Tensor<3>,
+    sin: Tensor<3>,
+    heads: usize,
+) -> Tensor<3> {
+    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_rotary(
+        projection.into_dispatch(),
+        cos.into_dispatch(),
+        sin.into_dispatch(),
+        heads,
     ))
 }
 
@@ -103,6 +136,23 @@ pub(crate) trait FusedOps: Backend {
         Self::layer_norm(x, gamma, Some(beta), epsilon)
     }
 
+    fn fused_rms_norm(
+        x: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        epsilon: f64,
+    ) -> FloatTensor<Self> {
+        rms_norm::composed::<Self>(x, gamma, epsilon)
+    }
+
+    fn fused_rotary(
+        projection: FloatTensor<Self>,
+        cos: FloatTensor<Self>,
+        sin: FloatTensor<Self>,
+        heads: usize,
+    ) -> FloatTensor<Self> {
+        rotary::composed::<Self>(projection, cos, sin, heads)
+    }
+
     fn fused_linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -138,6 +188,23 @@ impl FusedOps for Flex {
         layer_norm::forward(&x, &gamma, &beta, epsilon)
     }
 
+    fn fused_rms_norm(
+        x: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        epsilon: f64,
+    ) -> FloatTensor<Self> {
+        rms_norm::forward(&x, &gamma, epsilon)
+    }
+
+    fn fused_rotary(
+        projection: FloatTensor<Self>,
+        cos: FloatTensor<Self>,
+        sin: FloatTensor<Self>,
+        heads: usize,
+    ) -> FloatTensor<Self> {
+        rotary::forward(projection, &cos, &sin, heads)
+    }
+
     fn fused_linear(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -171,6 +238,23 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
         epsilon: f64,
     ) -> FloatTensor<Self> {
         layer_norm::differentiable::<C>(x, gamma, beta, epsilon)
+    }
+
+    fn fused_rms_norm(
+        x: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        epsilon: f64,
+    ) -> FloatTensor<Self> {
+        rms_norm::differentiable::<C>(x, gamma, epsilon)
+    }
+
+    fn fused_rotary(
+        projection: FloatTensor<Self>,
+        cos: FloatTensor<Self>,
+        sin: FloatTensor<Self>,
+        heads: usize,
+    ) -> FloatTensor<Self> {
+        rotary::differentiable::<C>(projection, cos, sin, heads)
     }
 
     fn fused_linear(

@@ -2,14 +2,13 @@
 
 use burn::{
     module::{Module, Param},
-    nn::{RmsNorm, RmsNormConfig},
     tensor::{Device, Tensor},
 };
 
 use crate::{
     Family, ModelConfig, ModelError, Weights,
     device::{CpuTensor, has_kernels},
-    fused::layer_norm,
+    fused::{layer_norm, rms_norm},
 };
 
 /// Brings each position to unit scale before a projection reads it.
@@ -26,7 +25,7 @@ enum Kind {
     /// Mean 0 and variance 1 (Ba et al., *Layer Normalization*, 2016).
     Layer(LayerNorm),
     /// Mean square 1 (Zhang & Sennrich, *Root Mean Square Layer Normalization*, 2019).
-    Rms(RmsNorm),
+    Rms(Param<Tensor<1>>),
 }
 
 #[derive(Module, Debug)]
@@ -50,12 +49,7 @@ impl Norm {
                 gamma,
                 beta: weights.take(&format!("{path}.bias"), [width], device)?,
             }),
-            Family::Llama { .. } => {
-                let norm = RmsNormConfig::new(width).with_epsilon(config.norm_eps);
-                let mut norm = norm.init(device);
-                norm.gamma = gamma;
-                Kind::Rms(norm)
-            }
+            Family::Llama { .. } => Kind::Rms(gamma),
         };
         let eps = config.norm_eps;
         Ok(Self { kind, eps })
@@ -71,7 +65,7 @@ impl Norm {
         }
         match &self.kind {
             Kind::Layer(norm) => layer_norm(input, norm.gamma.val(), norm.beta.val(), self.eps),
-            Kind::Rms(norm) => norm.forward(input),
+            Kind::Rms(gamma) => rms_norm(input, gamma.val(), self.eps),
         }
     }
 
@@ -86,8 +80,8 @@ impl Norm {
                 let beta = CpuTensor::of(norm.beta.val());
                 tang_kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
             }
-            Kind::Rms(norm) => {
-                let gamma = CpuTensor::of(norm.gamma.val());
+            Kind::Rms(gamma) => {
+                let gamma = CpuTensor::of(gamma.val());
                 tang_kernels::rms_norm(input.values(), gamma.values(), eps)
             }
         };

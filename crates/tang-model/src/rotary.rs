@@ -2,17 +2,17 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::{device::CpuTensor, kv_cache::Positions};
+use crate::{device::CpuTensor, fused::rotary, kv_cache::Positions};
 
 /// Cosines and sines that turn queries and keys by an angle that grows with the position (Su et
 /// al., *RoFormer*, 2021), in Hugging Face's half-split form: number i of a head is turned together
 /// with number i + head_dim / 2.
 #[derive(Debug, Clone)]
 pub(crate) struct Rotation {
-    /// `[1 or batch, 1, length, head_dim]`
-    cos: Tensor<4>,
-    /// `[1 or batch, 1, length, head_dim]`
-    sin: Tensor<4>,
+    /// `[1 or batch, length, head_dim / 2]`: both numbers of a pair have one angle.
+    cos: Tensor<3>,
+    /// `[1 or batch, length, head_dim / 2]`
+    sin: Tensor<3>,
 }
 
 impl Rotation {
@@ -36,36 +36,29 @@ impl Rotation {
         let positions = starts.iter().flat_map(|start| *start..start + length);
         let (mut cos, mut sin) = (Vec::new(), Vec::new());
         for position in positions {
-            let angles = frequencies
-                .iter()
-                .map(|frequency| position as f64 * frequency);
-            let (cosines, sines): (Vec<f32>, Vec<f32>) = angles
-                .map(|angle| (angle.cos() as f32, angle.sin() as f32))
-                .unzip();
-            // Both numbers of a pair have one angle.
-            cos.extend(cosines.repeat(2));
-            sin.extend(sines.repeat(2));
+            for frequency in &frequencies {
+                let angle = position as f64 * frequency;
+                cos.push(angle.cos() as f32);
+                sin.push(angle.sin() as f32);
+            }
         }
-        let shape = [starts.len(), 1, length, head_dim];
+        let shape = [starts.len(), length, half];
         Self {
             cos: Tensor::from_data(TensorData::new(cos, shape), device),
             sin: Tensor::from_data(TensorData::new(sin, shape), device),
         }
     }
 
+    /// Turns the first `heads` heads of a packed projection.
+    ///
     /// # Shapes
     ///
-    /// - input: `[batch, heads, length, head_dim]`
-    /// - output: `[batch, heads, length, head_dim]`
-    pub(crate) fn apply(&self, input: Tensor<4>) -> Tensor<4> {
-        let half = input.dims()[3] / 2;
-        let first = input.clone().narrow(3, 0, half);
-        let second = input.clone().narrow(3, half, half);
-        let turned = Tensor::cat(vec![second.neg(), first], 3);
-        input * self.cos.clone() + turned * self.sin.clone()
+    /// - projected, output: `[batch, length, columns]`
+    pub(crate) fn apply(&self, projected: Tensor<3>, heads: usize) -> Tensor<3> {
+        rotary(projected, self.cos.clone(), self.sin.clone(), heads)
     }
 
-    /// Cosines and sines for a kernel, each `[1 or batch, length, head_dim]`.
+    /// Cosines and sines for a kernel, each `[1 or batch, length, head_dim / 2]`.
     pub(crate) fn tables(&self) -> (CpuTensor, CpuTensor) {
         (
             CpuTensor::of(self.cos.clone()),
@@ -83,9 +76,9 @@ mod tests {
         let device = device::cpu();
         let positions = Positions::at(start);
         let rotation = Rotation::new(100.0, 4, &positions, 1, &device);
-        let data = TensorData::new(values.to_vec(), [1, 1, 1, 4]);
+        let data = TensorData::new(values.to_vec(), [1, 1, 4]);
         rotation
-            .apply(Tensor::from_data(data, &device))
+            .apply(Tensor::from_data(data, &device), 1)
             .into_data()
             .try_into_vec_as()
             .unwrap()

@@ -14,7 +14,7 @@ use burn::{
     tensor::Slice,
 };
 
-use super::{read, tensor};
+use super::{change, read, tensor};
 
 /// silu(gate) x value.
 pub(super) fn composed<B: Backend>(gates_and_values: FloatTensor<B>) -> FloatTensor<B> {
@@ -56,12 +56,12 @@ impl Backward<Flex, 1> for Swiglu {
         let gradient = gradients.consume::<Flex>(&ops.node);
         let [_, _, inner] = gradient.shape().dims();
         if let Some(node) = node {
-            let result = read(&ops.state, |x| {
+            let (result, ()) = change(ops.state, |x| {
                 read(&gradient, |gradient| {
-                    tang_kernels::swiglu_gradient(x, inner, gradient)
-                })
+                    tang_kernels::swiglu_gradient(x, inner, gradient);
+                });
             });
-            gradients.register::<Flex>(node.id, tensor(result, ops.state.shape()));
+            gradients.register::<Flex>(node.id, result);
         }
     }
 }
