@@ -17,6 +17,7 @@ mod bench_output;
 mod commands;
 mod corpus_build;
 mod error_message;
+mod kept_memory;
 mod lab_model;
 mod loaded_model;
 mod note;

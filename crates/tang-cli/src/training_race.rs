@@ -15,8 +15,6 @@ use tang_train::{Evaluation, Observer, Preset, StepReport, TrainConfig, Trainer}
 
 use crate::training_watch::TrainingWatch;
 
-/// Steps that the learning rate is planned for: as many as it takes to be as good as the peer.
-const STEPS: usize = 1500;
 /// Steps between two evaluations, which decide how closely the end is seen; their time does not
 /// count.
 const EVALUATE_EVERY: usize = 50;
@@ -24,9 +22,8 @@ const EVALUATE_EVERY: usize = 50;
 /// What a run in a race is told.
 pub fn race_config() -> TrainConfig {
     TrainConfig {
-        steps: STEPS,
         evaluate_every: EVALUATE_EVERY,
-        ..Preset::Default.config()
+        ..Preset::Quick.config()
     }
 }
 

@@ -134,8 +134,13 @@ impl Learner {
         let batch = self.batches.get(step);
         let config = &self.progress.train;
         // No two steps, nor parts of one, have the same draws.
-        let dropout =
-            |part| Dropout::new(config.dropout, config.seed, ((step as u64) << 8) + part as u64);
+        let dropout = |part| {
+            Dropout::new(
+                config.dropout,
+                config.seed,
+                ((step as u64) << 8) + part as u64,
+            )
+        };
         let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {

@@ -17,6 +17,7 @@ use tang_train::{Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfi
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
+    kept_memory::keep_memory,
     note::note,
     peer::{Peer, loss_points},
     source_commit::source_commit,
@@ -69,6 +70,7 @@ pub struct Options {
 
 /// Measures, writes, and prints the table, and then all as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
+    keep_memory();
     let peer = options.peer()?;
     // What can be wrong comes before the work.
     let split = CorpusFolder::new(&options.corpus).open()?;

@@ -21,6 +21,7 @@ use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig,
 
 use crate::{
     corpus_build::{CORPUS_FOLDER, build_corpus},
+    kept_memory::keep_memory,
     note::note,
     progress::CorpusBars,
     training_plan::TrainingPlan,
@@ -34,7 +35,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
-    /// How long to train: quick (about 10 minutes), default (45) or best (2 hours)
+    /// How long to train: quick (about 4 minutes), default (10) or best (20)
     /// [default: default]
     #[arg(long)]
     preset: Option<Preset>,
@@ -159,6 +160,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             || (options.model.is_none() && options.preset.is_none()),
         "--resume goes on with the run in --out as it was started: leave out --model and --preset"
     );
+    keep_memory();
     if options.dry_run {
         write!(io::stdout().lock(), "{}", options.plan()?)?;
         return Ok(ExitCode::SUCCESS);

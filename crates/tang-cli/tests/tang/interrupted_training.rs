@@ -70,6 +70,24 @@ fn an_interrupted_run_is_saved_and_goes_on() {
     assert_eq!(last_step(folder.path()), 19);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_keeps_the_memory_that_it_frees() {
+    let folder = TempDir::new().unwrap();
+    let out = argument(&folder);
+    let mut child = tang(["train", "--steps", "20", "--corpus", SAMPLE, "--out", out])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(&mut BufReader::new(child.stderr.take().unwrap()), "step ");
+    let environment = fs::read(format!("/proc/{}/environ", child.id())).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut variables = environment.split(|byte| *byte == 0);
+    assert!(variables.any(|variable| variable == b"MIMALLOC_PURGE_DELAY=-1"));
+}
+
 #[test]
 fn a_second_interrupt_ends_a_run_at_once() {
     let folder = TempDir::new().unwrap();
