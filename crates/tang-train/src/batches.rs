@@ -115,14 +115,16 @@ impl Batches {
         self.per_epoch
     }
 
-    /// The batch of step `step`, counted from 1.
+    /// The batch of step `step`, counted from 1. How many rows the joined poems fill varies a little,
+    /// but every epoch has as many steps as the first: a batch too many is left out, and for one too
+    /// few the epoch's first comes again.
     pub(crate) fn get(&mut self, step: usize) -> &Batch {
         let epoch = (step - 1) / self.per_epoch;
         if epoch != self.epoch {
             self.order = self.shuffled(epoch);
             self.epoch = epoch;
         }
-        &self.order[(step - 1) % self.per_epoch]
+        &self.order[(step - 1) % self.per_epoch % self.order.len()]
     }
 
     fn shuffled(&self, epoch: usize) -> Vec<Batch> {
@@ -264,6 +266,20 @@ mod tests {
         assert_ne!(a.get(1), batches(2).get(1));
         let first = b.get(1).clone();
         assert_ne!(first, *b.get(per_epoch + 1), "epochs differ");
+    }
+
+    #[test]
+    fn epochs_have_as_many_steps_whatever_they_join() {
+        let mut batches = batches(0);
+        let per_epoch = batches.per_epoch();
+        let mut sizes = BTreeMap::<usize, usize>::new();
+        for epoch in 0..50 {
+            let last = batches.get((epoch + 1) * per_epoch);
+            assert!(last.rows > 0);
+            *sizes.entry(batches.order.len()).or_default() += 1;
+        }
+        assert!(sizes.len() > 1, "no epoch differs: {sizes:?}");
+        assert!(*sizes.first_key_value().unwrap().0 < per_epoch, "{sizes:?}");
     }
 
     #[test]
