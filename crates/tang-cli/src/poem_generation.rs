@@ -4,8 +4,8 @@ use std::io::{self, StdoutLock};
 
 use anyhow::Result;
 use tang_generate::{
-    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Search,
-    Sequence, Task, beam_search, best_of, generate_batch,
+    Batch, CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Search,
+    Sequence, Task, beam_search, best_of,
 };
 use tang_tokenizer::{TokenId, TokenizerError};
 
@@ -16,9 +16,6 @@ use crate::{
     poem_text::poem_text,
     sampling_args::SamplingArgs,
 };
-
-/// Poems that are generated at once; a full cache of so many takes 32 MiB with the default model.
-const BATCH: usize = 64;
 
 /// What to write.
 pub struct Assignment {
@@ -65,7 +62,7 @@ impl PoemWriter<'_> {
         &mut self,
         mut decoder: impl Decoder,
         sampling: &SamplingArgs,
-        mut configs: impl Iterator<Item = GenerationConfig>,
+        mut configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
     ) -> Result<()> {
         if sampling.stream {
             return configs.try_for_each(|config| self.stream(&mut decoder, &config));
@@ -94,23 +91,17 @@ impl PoemWriter<'_> {
     fn samples(
         &mut self,
         decoder: &mut impl Decoder,
-        mut configs: impl Iterator<Item = GenerationConfig>,
+        configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
         as_json: bool,
     ) -> Result<()> {
-        loop {
-            let configs: Vec<GenerationConfig> = configs.by_ref().take(BATCH).collect();
-            if configs.is_empty() {
-                return Ok(());
-            }
-            let mut sequences = configs
-                .iter()
-                .map(|config| Sequence::new(self.task(), config, self.loaded.context()))
-                .collect::<Result<Vec<_>, _>>()?;
-            generate_batch(decoder, &mut sequences)?;
-            for (sequence, config) in sequences.iter().zip(&configs) {
-                self.print(sequence, config, Some(config.seed), as_json)?;
-            }
+        let (task, context) = (self.task(), self.loaded.context());
+        let sequences = configs
+            .clone()
+            .map(move |config| Sequence::new(task.clone(), &config, context));
+        for (sequence, config) in Batch::new(decoder, sequences).zip(configs) {
+            self.print(&sequence?, &config, Some(config.seed), as_json)?;
         }
+        Ok(())
     }
 
     fn stream(&mut self, decoder: &mut impl Decoder, config: &GenerationConfig) -> Result<()> {

@@ -67,7 +67,7 @@ impl SamplingArgs {
     /// # Errors
     ///
     /// If a setting has an impossible value.
-    pub fn configs(&self) -> Result<impl Iterator<Item = GenerationConfig>> {
+    pub fn configs(&self) -> Result<impl Iterator<Item = GenerationConfig> + Clone + Send> {
         let mut config = self.setting.config();
         if let Some(tokens) = self.max_new_tokens {
             config.max_new_tokens = tokens;

@@ -3,7 +3,7 @@
 use tang_model::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, GenerateError, Sequence, candidates::Candidates};
+use crate::{Decoder, GenerateError, Sequence, candidates::Candidate};
 
 /// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
 /// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
@@ -34,10 +34,8 @@ pub fn beam_search(
         let mut failure = None;
         let mut next = Vec::new();
         for (row, (sequence, logits)) in running.iter().zip(logits.rows()).enumerate() {
-            match sequence.candidates(logits) {
-                Ok(candidates) => {
-                    next.extend(continuations(row, sequence, candidates, logits, width));
-                }
+            match continuations(row, sequence, logits, width) {
+                Ok(continuations) => next.extend(continuations),
                 Err(error) => failure = Some(error),
             }
         }
@@ -99,26 +97,21 @@ impl Continuation {
 fn continuations(
     row: usize,
     sequence: &Sequence,
-    mut candidates: Candidates,
     logits: &[f32],
     width: usize,
-) -> Vec<Continuation> {
-    let forced = candidates.len() == 1;
+) -> Result<Vec<Continuation>, GenerateError> {
+    let (mut candidates, forced) = sequence.candidates(logits, width)?;
     let norm = log_sum_exp(logits);
     candidates.keep_best(width);
-    let continuation = |token: TokenId| {
-        let log_prob = f64::from(logits[token as usize]) - norm;
+    let continuation = |candidate: &Candidate| {
+        let log_prob = f64::from(logits[candidate.token as usize]) - norm;
         Continuation {
             row,
-            token,
+            token: candidate.token,
             log_prob,
             forced,
             total: sequence.log_prob() + log_prob,
         }
     };
-    let tokens = candidates
-        .as_slice()
-        .iter()
-        .map(|candidate| candidate.token);
-    tokens.map(continuation).collect()
+    Ok(candidates.as_slice().iter().map(continuation).collect())
 }

@@ -88,6 +88,10 @@ impl Decoder for CachedDecoder<'_> {
         self.cache.select(rows);
     }
 
+    fn truncate(&mut self, lengths: &[usize]) {
+        self.cache.truncate(lengths);
+    }
+
     fn forwarded_tokens(&self) -> usize {
         self.forwarded
     }

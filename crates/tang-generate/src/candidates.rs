@@ -1,5 +1,6 @@
 //! The tokens that may come next.
 
+use tang_model::largest;
 use tang_tokenizer::TokenId;
 
 /// One token that may come next.
@@ -26,6 +27,19 @@ impl Candidates {
         Self(tokens.into_iter().map(candidate).collect())
     }
 
+    /// The tokens, in order, that can be among the `count` best when all logits are divided by the same
+    /// number, and maybe some others. Those with a logit of minus infinity are none.
+    pub(crate) fn contenders(logits: &[f32], count: usize) -> Self {
+        let mut contenders = match count < logits.len() {
+            true => Self::of_tokens(largest(logits, count), logits),
+            false => Self::all(logits),
+        };
+        contenders
+            .0
+            .retain(|candidate| candidate.logit > f32::NEG_INFINITY);
+        contenders
+    }
+
     /// Every token of the vocabulary, in order.
     pub(crate) fn all(logits: &[f32]) -> Self {
         let candidate = |(logit, token): (&f32, TokenId)| Candidate {
@@ -48,11 +62,6 @@ impl Candidates {
     /// How many are left.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether none is left.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Keeps the `count` best, best first. Of equal scores the lower token is the better.
@@ -121,6 +130,27 @@ pub(crate) mod tests {
         list.keep_best(0);
         assert_eq!(list, Candidates::default());
         assert_eq!(list.best(), None);
+    }
+
+    #[test]
+    fn contenders_are_enough_for_the_best() {
+        let mut logits: Vec<f32> = (0..3000).map(|i| (i * i * 31 % 97) as f32).collect();
+        let best = |mut list: Candidates, count| {
+            list.keep_best(count);
+            list
+        };
+        for count in [1, 2, 50, 2999, 3000, usize::MAX] {
+            let list = Candidates::contenders(&logits, count);
+            assert_eq!(
+                best(list, count),
+                best(candidates(&logits), count),
+                "{count}"
+            );
+        }
+        logits[1..].fill(f32::NEG_INFINITY);
+        for count in [1, 50, usize::MAX] {
+            assert_eq!(tokens(&Candidates::contenders(&logits, count)), [0]);
+        }
     }
 
     #[test]

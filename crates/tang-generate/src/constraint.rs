@@ -55,7 +55,21 @@ impl Mask {
         }
     }
 
+    /// How many tokens are left.
+    pub(crate) fn count(&self) -> usize {
+        self.allowed.iter().filter(|allowed| **allowed).count()
+    }
+
+    /// The logits of the tokens that are left, and minus infinity for the others.
+    pub(crate) fn hide(&self, logits: &[f32]) -> Vec<f32> {
+        let pairs = logits.iter().zip(&self.allowed);
+        pairs
+            .map(|(logit, allowed)| if *allowed { *logit } else { f32::NEG_INFINITY })
+            .collect()
+    }
+
     /// The tokens that are left, in order.
+    #[cfg(test)]
     pub(crate) fn tokens(&self) -> impl Iterator<Item = TokenId> {
         (0..)
             .zip(&self.allowed)
@@ -83,6 +97,9 @@ pub(crate) mod tests {
         let mut mask = Mask::all(4);
         mask.keep_set(&[true, false, true, true]);
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2, 3]);
+        assert_eq!(mask.count(), 3);
+        let hidden = f32::NEG_INFINITY;
+        assert_eq!(mask.hide(&[1.0; 4]), [1.0, hidden, 1.0, 1.0]);
         mask.remove(3);
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2]);
         mask.retain(|token| token != 0);

@@ -1,10 +1,14 @@
 //! What stands between a model and the loop that generates.
 
 use burn::tensor::{Int, Tensor, TensorData};
+use rayon::prelude::*;
 use tang_model::{ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
 use crate::Logits;
+
+/// Logits from which several threads look at them.
+const WORTH_THREADS: usize = 1 << 16;
 
 /// A batch of sequences that grow by one token a step.
 ///
@@ -29,6 +33,10 @@ pub trait Decoder: Send {
 
     /// Makes sequence `rows[i]` the new sequence `i`: drops, reorders or duplicates.
     fn select(&mut self, rows: &[usize]);
+
+    /// Forgets all tokens of sequence `i` but the first `lengths[i]`, all of which it may keep: what is
+    /// decoded next stands behind them.
+    fn truncate(&mut self, lengths: &[usize]);
 
     /// Tokens that went through the model so far, padding not counted.
     fn forwarded_tokens(&self) -> usize;
@@ -97,10 +105,12 @@ pub(crate) fn logits(model: &Transformer, hidden: Tensor<2>) -> Result<Logits, M
         .try_into_vec_as()
         .expect("logits are 32-bit floats");
     // Without a way out early, which would keep the compiler from vectors.
-    if !values
-        .iter()
-        .fold(true, |all, value| all & value.is_finite())
-    {
+    let finite = |part: &[f32]| part.iter().fold(true, |all, value| all & value.is_finite());
+    let all_finite = match values.len() < WORTH_THREADS {
+        true => finite(&values),
+        false => values.par_chunks(WORTH_THREADS).all(finite),
+    };
+    if !all_finite {
         return Err(ModelError::Overflow);
     }
     Ok(Logits::new(values, model.config().vocab_size))

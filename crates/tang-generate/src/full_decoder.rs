@@ -54,6 +54,13 @@ impl Decoder for FullDecoder<'_> {
         self.rows = rows.iter().map(|row| self.rows[*row].clone()).collect();
     }
 
+    fn truncate(&mut self, lengths: &[usize]) {
+        assert_eq!(lengths.len(), self.rows.len(), "one length a sequence");
+        for (row, length) in self.rows.iter_mut().zip(lengths) {
+            row.truncate(*length);
+        }
+    }
+
     fn forwarded_tokens(&self) -> usize {
         self.forwarded
     }

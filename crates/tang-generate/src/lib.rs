@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Task (prompt + constraints) -> Sequence -> Generator  (one row, an iterator of steps)
-//!                                        \-> generate_batch  (many rows)
+//!                                        \-> Batch  (many rows)
 //! Decoder -> Logits -> mask -> penalty -> temperature -> top-k -> top-p -> Sampler -> token
 //! ```
 
@@ -40,7 +40,7 @@ mod tone_constraint;
 mod top_k;
 mod top_p;
 
-pub use batch::{generate_batch, try_generate_batch};
+pub use batch::{Batch, generate_batch};
 pub use beam_search::beam_search;
 pub use best_of::best_of;
 pub use cached_decoder::CachedDecoder;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tang_model::log_sum_exp;
+use tang_model::{ModelError, log_sum_exp};
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
@@ -62,6 +62,8 @@ pub struct Sequence {
     tokens: Vec<TokenId>,
     processors: Arc<[Box<dyn LogitsProcessor>]>,
     sampler: Sampler,
+    /// So many of the best tokens are all that the pipeline can choose among.
+    contenders: usize,
     max_new_tokens: usize,
     stop_at_end: bool,
     context: usize,
@@ -107,6 +109,13 @@ impl Sequence {
             task,
             processors: processors.into(),
             sampler,
+            contenders: match (config.repetition_penalty == 1.0, greedy, config.top_k) {
+                // The best, and the one that it beat.
+                (true, true, _) => 2,
+                (true, false, top_k @ 1..) => top_k,
+                // The penalty changes the order, and without top-k everything can be drawn.
+                _ => usize::MAX,
+            },
             max_new_tokens: config.max_new_tokens,
             stop_at_end: config.stop_at_end,
             context,
@@ -161,8 +170,7 @@ impl Sequence {
     ///
     /// [`GenerateError::NothingAllowed`] if the constraints leave no token.
     pub fn advance(&mut self, logits: &[f32]) -> Result<Step, GenerateError> {
-        let mut candidates = self.candidates(logits)?;
-        let forced = candidates.len() == 1;
+        let (mut candidates, forced) = self.candidates(logits, self.contenders)?;
         for processor in self.processors.iter() {
             processor.process(&self.tokens, &mut candidates);
         }
@@ -180,18 +188,44 @@ impl Sequence {
         })
     }
 
-    /// The tokens that the constraints allow next, at least one.
-    pub(crate) fn candidates(&self, logits: &[f32]) -> Result<Candidates, GenerateError> {
-        let candidates = match self.task.mask(&self.tokens, logits.len()) {
-            Some(mask) => Candidates::of_tokens(mask.tokens(), logits),
-            None => Candidates::all(logits),
+    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count`
+    /// best when all logits are divided by the same number; and whether no other than one is allowed.
+    pub(crate) fn candidates(
+        &self,
+        logits: &[f32],
+        count: usize,
+    ) -> Result<(Candidates, bool), GenerateError> {
+        let (candidates, allowed) = match self.task.mask(&self.tokens, logits.len()) {
+            Some(mask) => {
+                let candidates = Candidates::contenders(&mask.hide(logits), count);
+                (candidates, mask.count())
+            }
+            None => (Candidates::contenders(logits, count), logits.len()),
         };
-        if candidates.is_empty() {
-            return Err(GenerateError::NothingAllowed {
+        match allowed {
+            0 => Err(GenerateError::NothingAllowed {
                 position: self.tokens.len(),
-            });
+            }),
+            _ => Ok((candidates, allowed == 1)),
         }
-        Ok(candidates)
+    }
+
+    /// Itself, unless the prompt is longer than the context.
+    pub(crate) fn if_it_fits(self) -> Result<Self, GenerateError> {
+        match self.tokens.len() <= self.context {
+            true => Ok(self),
+            false => Err(GenerateError::Model(ModelError::TextTooLong {
+                length: self.tokens.len(),
+                context: self.context,
+            })),
+        }
+    }
+
+    /// How many tokens it has in common with `others`, its last one not counted: what follows that is
+    /// still to be computed.
+    pub(crate) fn shared_with(&self, others: &[TokenId]) -> usize {
+        let pairs = self.tokens[..self.tokens.len() - 1].iter().zip(others);
+        pairs.take_while(|(own, other)| own == other).count()
     }
 
     /// Adds a token that the model alone gives this log-probability.

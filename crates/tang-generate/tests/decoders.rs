@@ -1,57 +1,18 @@
-//! Decoders with and without a cache give the same poems, alone and in a batch, to the last place.
+//! Decoders with and without a cache give the same poems, to the last place.
 
 use tang_generate::{
     CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig, Generator,
-    PrefixCache, Sequence, Task, generate_batch,
+    PrefixCache, Task,
 };
-use tang_prosody::{Form, Layout, LineLength};
-use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
+use tang_prosody::{Layout, LineLength};
+use tang_tokenizer::{NEWLINE, TokenId};
 
+#[path = "support/cases.rs"]
+mod cases;
 mod support;
 
+use cases::{configs, run, tasks};
 use support::{CONTEXT, model, vocabulary};
-
-/// Settings that reach the sampler in different ways.
-fn configs() -> Vec<GenerationConfig> {
-    let base = GenerationConfig::default();
-    vec![
-        GenerationConfig {
-            temperature: 0.0,
-            ..base.clone()
-        },
-        base.clone(),
-        GenerationConfig {
-            temperature: 1.5,
-            top_k: 0,
-            top_p: 1.0,
-            ..base.clone()
-        },
-        GenerationConfig {
-            repetition_penalty: 1.3,
-            stop_at_end: false,
-            ..base
-        },
-    ]
-}
-
-fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
-    let acrostic = |heads: &str| {
-        let layout = Layout::new(heads.chars().count(), LineLength::Five);
-        Task::acrostic(heads, layout, vocabulary, CONTEXT).unwrap()
-    };
-    vec![
-        Task::continuation("七上三", vocabulary).unwrap(),
-        Task::continuation("一", vocabulary).unwrap(),
-        Task::form(Form::QiJue.into(), vocabulary, CONTEXT).unwrap(),
-        acrostic("七上丁丁"),
-        acrostic("三"),
-    ]
-}
-
-fn run(decoder: &mut impl Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
-    let generator = Generator::new(decoder, task.clone(), config, CONTEXT).unwrap();
-    generator.finish().unwrap().tokens().to_vec()
-}
 
 #[test]
 fn cache_changes_no_token() {
@@ -73,48 +34,6 @@ fn cache_changes_no_token() {
         }
     }
     assert!(different.len() > 40, "only {} poems", different.len());
-}
-
-#[test]
-fn a_batch_gives_what_each_row_gives_alone() {
-    let vocabulary = vocabulary();
-    let model = model(&vocabulary);
-    for config in configs() {
-        // Prompts of different lengths, with rows that end early.
-        let all: Vec<(Task, GenerationConfig)> = tasks(&vocabulary)
-            .into_iter()
-            .cycle()
-            .take(8)
-            .zip(0..)
-            .map(|(task, seed)| {
-                let config = GenerationConfig {
-                    seed,
-                    ..config.clone()
-                };
-                (task, config)
-            })
-            .collect();
-        let alone: Vec<Vec<TokenId>> = all
-            .iter()
-            .map(|(task, config)| run(&mut CachedDecoder::new(&model), task, config))
-            .collect();
-        let batched = |decoder: &mut dyn FnMut(&mut [Sequence])| -> Vec<Vec<TokenId>> {
-            let mut sequences: Vec<Sequence> = all
-                .iter()
-                .map(|(task, config)| Sequence::new(task.clone(), config, CONTEXT).unwrap())
-                .collect();
-            decoder(&mut sequences);
-            sequences.iter().map(|s| s.tokens().to_vec()).collect()
-        };
-        let cached = batched(&mut |sequences| {
-            generate_batch(&mut CachedDecoder::new(&model), sequences).unwrap();
-        });
-        assert_eq!(cached, alone, "{config:?}");
-        let full = batched(&mut |sequences| {
-            generate_batch(&mut FullDecoder::new(&model), sequences).unwrap();
-        });
-        assert_eq!(full, alone, "{config:?}");
-    }
 }
 
 #[test]

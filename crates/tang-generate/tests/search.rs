@@ -1,8 +1,8 @@
 //! Beam search and best-of-N find likelier poems, the same ones with a cache and without.
 
 use tang_generate::{
-    CachedDecoder, FullDecoder, GenerateError, GenerationConfig, Generator, Rules, Sequence, Task,
-    beam_search, best_of, generate_batch, try_generate_batch,
+    Batch, CachedDecoder, FullDecoder, GenerateError, GenerationConfig, Generator, Rules, Sequence,
+    Task, beam_search, best_of, generate_batch,
 };
 use tang_prosody::{Form, Layout, LineLength, Template};
 use tang_tokenizer::Vocabulary;
@@ -101,14 +101,14 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     let sequences = || [start(&task(&long)), start(&task(&short))];
     let mut decoder = CachedDecoder::new(&model);
 
-    let mut rows = sequences();
-    let outcomes = try_generate_batch(&mut decoder, &mut rows).unwrap();
+    let outcomes: Vec<_> = Batch::new(&mut decoder, sequences().map(Ok).into_iter()).collect();
     assert!(matches!(
         outcomes[0],
         Err(GenerateError::NothingAllowed { .. })
     ));
-    assert!(outcomes[1].is_ok() && rows[1].finish_reason().is_some());
-    assert!(generate_batch(&mut decoder, &mut sequences()).is_err());
+    let short = outcomes[1].as_ref().unwrap();
+    assert!(outcomes.len() == 2 && short.finish_reason().is_some());
+    assert!(generate_batch(&mut decoder, sequences().into()).is_err());
     for outcome in [
         beam_search(&mut decoder, start(&task(&long)), 4).err(),
         best_of(&mut decoder, &task(&long), &greedy(), 4, CONTEXT).err(),

@@ -1,28 +1,25 @@
 //! Causal attention that reads keys and values where they lie.
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
-use crate::{
-    dot::{add_scaled, dot},
-    exp::exp,
-    log_sum_exp::highest,
-    rotary::turn_head,
-};
+use crate::{dot::add_scaled, exp::exp, log_sum_exp::highest, rotary::turn_head};
 
-/// Multiplications from which rows are shared among threads.
-const WORTH_THREADS: usize = 1 << 18;
+/// Numbers of the widest vectors.
+const LANES: usize = 16;
+
+/// Rows that are added at once.
+const BLOCK: usize = 8;
 
 /// Attention of new tokens to themselves, to each other and to those before them. Each row's keys
 /// and values are written behind those that it holds, and read in place.
 pub struct Attend<'a> {
     /// Projected tokens, `[rows, added, (heads + 2 kv_heads) x head_dim]`: queries, keys, values.
     pub projected: &'a [f32],
-    /// Cosines and sines that turn queries and keys, each `[1 or rows, added, head_dim / 2]`.
+    /// Cosines and sines that turn queries and keys, each `[rows, added, head_dim / 2]`.
     pub rotation: Option<(&'a [f32], &'a [f32])>,
     /// Tokens that each row holds already.
     pub starts: &'a [usize],
-    /// Keys, `[rows, kv_heads, capacity, head_dim]`.
+    /// Keys, `[rows, kv_heads, head_dim, capacity]`: so all products with one query are sums of rows.
     pub keys: &'a mut [f32],
     /// Values, `[rows, kv_heads, capacity, head_dim]`.
     pub values: &'a mut [f32],
@@ -48,20 +45,13 @@ impl Attend<'_> {
         let held = self.keys.len() / rows;
         let arch = Arch::new();
         let row = |index: usize, keys, values, out| {
-            let turn = |table: &'_ [f32]| {
-                let length = added * (self.head_dim / 2);
-                let start = if table.len() == length {
-                    0
-                } else {
-                    index * length
-                };
-                start..start + length
-            };
+            let turns = added * (self.head_dim / 2);
+            let turns = index * turns..(index + 1) * turns;
             arch.dispatch(Row {
                 projected: &self.projected[index * added * columns..][..added * columns],
                 rotation: self
                     .rotation
-                    .map(|(cos, sin)| (&cos[turn(cos)], &sin[turn(sin)])),
+                    .map(|(cos, sin)| (&cos[turns.clone()], &sin[turns])),
                 start: self.starts[index],
                 keys,
                 values,
@@ -71,20 +61,11 @@ impl Attend<'_> {
                 head_dim: self.head_dim,
             });
         };
-        let longest = self.starts.iter().max().map_or(0, |start| start + added);
         let keys = self.keys.chunks_exact_mut(held);
         let values = self.values.chunks_exact_mut(held);
-        let parts = keys
-            .zip(values)
-            .zip(out.chunks_exact_mut(added * width))
-            .enumerate();
-        if rows * added * longest * width < WORTH_THREADS {
-            parts.for_each(|(index, ((keys, values), out))| row(index, keys, values, out));
-        } else {
-            let parts: Vec<_> = parts.collect();
-            parts
-                .into_par_iter()
-                .for_each(|(index, ((keys, values), out))| row(index, keys, values, out));
+        let parts = keys.zip(values).zip(out.chunks_exact_mut(added * width));
+        for (index, ((keys, values), out)) in parts.enumerate() {
+            row(index, keys, values, out);
         }
         out
     }
@@ -119,7 +100,7 @@ impl WithSimd for Row<'_> {
                 turn_head(to, &cos[place.clone()], &sin[place], 1.0);
             }
         };
-        let mut query = vec![0.0; head_dim];
+        let mut turned_row = vec![0.0; head_dim];
         let mut weights = vec![0.0; capacity];
         let tokens = self
             .projected
@@ -131,33 +112,55 @@ impl WithSimd for Row<'_> {
             let (queries, new) = token.split_at(heads * head_dim);
             let (new_keys, new_values) = new.split_at(kv_heads * head_dim);
             let own = self.start + t;
-            for head in 0..kv_heads {
-                let from = head * head_dim..(head + 1) * head_dim;
-                let place = (head * capacity + own) * head_dim;
-                turned(
-                    t,
-                    &new_keys[from.clone()],
-                    &mut self.keys[place..][..head_dim],
-                );
-                self.values[place..][..head_dim].copy_from_slice(&new_values[from]);
+            let keys = self.keys.chunks_exact_mut(head_dim * capacity);
+            for (keys, from) in keys.zip(new_keys.chunks_exact(head_dim)) {
+                turned(t, from, &mut turned_row);
+                for (to, key) in keys[own..].iter_mut().step_by(capacity).zip(&turned_row) {
+                    *to = *key;
+                }
             }
-            // It sees itself and all before it.
-            let weights = &mut weights[..=own];
+            let values = self.values.chunks_exact_mut(capacity * head_dim);
+            for (values, from) in values.zip(new_values.chunks_exact(head_dim)) {
+                values[own * head_dim..][..head_dim].copy_from_slice(from);
+            }
+            // Whole vectors where there is room. It sees itself and all before it, so what is computed
+            // for places behind is left out afterwards.
+            let vectors = (own + 1).next_multiple_of(LANES).min(capacity);
             let per_query = queries
                 .chunks_exact(head_dim)
                 .zip(out.chunks_exact_mut(head_dim));
             for (head, (from, out)) in per_query.enumerate() {
-                turned(t, from, &mut query);
+                turned(t, from, &mut turned_row);
                 let store = head / (heads / kv_heads) * capacity * head_dim;
                 let seen = store..store + (own + 1) * head_dim;
-                let keys = self.keys[seen.clone()].chunks_exact(head_dim);
-                for (weight, key) in weights.iter_mut().zip(keys) {
-                    *weight = dot(simd, &query, key) * scale;
-                }
+                let keys = &self.keys[store..store + head_dim * capacity];
+                let weights = &mut weights[..vectors];
+                multiply(simd, &turned_row, scale, keys, weights);
+                let weights = &mut weights[..=own];
                 softmax(weights);
                 gather(simd, weights, &self.values[seen], out);
             }
         }
+    }
+}
+
+/// Products of a query, times `scale`, with keys that stand in columns: as many as there is room for.
+#[inline(always)]
+fn multiply<S: Simd>(simd: S, query: &[f32], scale: f32, keys: &[f32], products: &mut [f32]) {
+    let columns = products.len();
+    let capacity = keys.len() / query.len();
+    products.fill(0.0);
+    let (blocks, rest) = query.as_chunks::<BLOCK>();
+    let (keys, rest_keys) = keys.split_at(blocks.len() * BLOCK * capacity);
+    for (query, keys) in blocks.iter().zip(keys.chunks_exact(BLOCK * capacity)) {
+        let mut rows: [&[f32]; BLOCK] = [&[]; BLOCK];
+        for (slot, row) in rows.iter_mut().zip(keys.chunks_exact(capacity)) {
+            *slot = &row[..columns];
+        }
+        add_scaled(simd, query.map(|value| value * scale), rows, products);
+    }
+    for (value, row) in rest.iter().zip(rest_keys.chunks_exact(capacity)) {
+        add_scaled(simd, [value * scale], [&row[..columns]], products);
     }
 }
 
@@ -177,14 +180,14 @@ fn softmax(weights: &mut [f32]) {
 #[inline(always)]
 fn gather<S: Simd>(simd: S, weights: &[f32], values: &[f32], out: &mut [f32]) {
     let head_dim = out.len();
-    let (blocks, rest) = weights.as_chunks::<4>();
-    let (values, rest_values) = values.split_at(blocks.len() * 4 * head_dim);
-    for (weights, values) in blocks.iter().zip(values.chunks_exact(4 * head_dim)) {
-        let mut four: [&[f32]; 4] = [&[]; 4];
-        for (slot, value) in four.iter_mut().zip(values.chunks_exact(head_dim)) {
+    let (blocks, rest) = weights.as_chunks::<BLOCK>();
+    let (values, rest_values) = values.split_at(blocks.len() * BLOCK * head_dim);
+    for (weights, values) in blocks.iter().zip(values.chunks_exact(BLOCK * head_dim)) {
+        let mut rows: [&[f32]; BLOCK] = [&[]; BLOCK];
+        for (slot, value) in rows.iter_mut().zip(values.chunks_exact(head_dim)) {
             *slot = value;
         }
-        add_scaled(simd, *weights, four, out);
+        add_scaled(simd, *weights, rows, out);
     }
     for (weight, value) in rest.iter().zip(rest_values.chunks_exact(head_dim)) {
         add_scaled(simd, [*weight], [value], out);

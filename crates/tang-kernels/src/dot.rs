@@ -83,9 +83,12 @@ pub(crate) fn add_scaled<S: Simd, const N: usize>(
         splat[n] = simd.splat_f32s(factors[n]);
     }
     for (i, sum) in sums.iter_mut().enumerate() {
+        // Two chains, as each sum waits for the one before it.
+        let mut chains = [*sum, simd.splat_f32s(0.0)];
         for n in 0..N {
-            *sum = simd.mul_add_e_f32s(vectors[n][i], splat[n], *sum);
+            chains[n % 2] = simd.mul_add_e_f32s(vectors[n][i], splat[n], chains[n % 2]);
         }
+        *sum = simd.add_f32s(chains[0], chains[1]);
     }
     for (i, sum) in sums_rest.iter_mut().enumerate() {
         for n in 0..N {

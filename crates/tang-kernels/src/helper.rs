@@ -141,7 +141,11 @@ impl Desk {
                 *lock(&self.result) = Some(work());
                 self.has_result.store(true, Ordering::SeqCst);
                 idle_since = Instant::now();
-            } else if idle_since.elapsed() > AWAKE {
+            } else if idle_since.elapsed() < AWAKE {
+                // It may have been woken on the processor of the thread that it waits for: that one goes
+                // on at once, and as both want to run there, the system moves one of them away.
+                thread::yield_now();
+            } else {
                 self.asleep.store(true, Ordering::SeqCst);
                 // Work that was posted before it could be seen that the helper sleeps.
                 if !self.has_work.load(Ordering::SeqCst) {

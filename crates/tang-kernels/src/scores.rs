@@ -5,15 +5,14 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::{
-    columns::{Numbers, by_columns},
+    columns::by_columns,
     dot::{dot, dots},
+    shared::Numbers,
+    threads::Threads,
 };
 
 /// Places of the matrix that are read at the same time.
-const STREAMS: usize = 4;
-
-/// Rows of a tile.
-const ROWS: usize = 4;
+const STREAMS: usize = 8;
 
 /// The dot product of each row with each row of the matrix, which is read once, in its order.
 ///
@@ -22,15 +21,15 @@ const ROWS: usize = 4;
 /// - rows: `[rows, width]`
 /// - matrix: `[vocab_size, width]`
 /// - output: `[rows, vocab_size]`
-pub fn scores<T: Numbers>(rows: &T, matrix: &T, width: usize) -> Vec<f32> {
+pub fn scores(rows: &impl Numbers, matrix: &impl Numbers, width: usize) -> Vec<f32> {
     let numbers = rows.as_ref().len();
     let columns = matrix.as_ref().len() / width;
     let (rows, matrix) = (rows.clone(), matrix.clone());
     let arch = Arch::new();
     by_columns(
-        numbers / width,
-        columns,
+        [numbers / width, columns],
         numbers * columns,
+        Threads::Two,
         move |range, out| {
             arch.dispatch(Scores {
                 rows: rows.as_ref(),
@@ -41,21 +40,6 @@ pub fn scores<T: Numbers>(rows: &T, matrix: &T, width: usize) -> Vec<f32> {
             });
         },
     )
-}
-
-/// Reads every number of `weights` once, in dot products of rows of `width`, and gives their sum:
-/// the least that a decoding step can do on one thread, which is what its time is compared with.
-pub fn read_once(weights: &[f32], width: usize) -> f32 {
-    let row: Vec<f32> = (0..width).map(|i| i as f32).collect();
-    let mut products = vec![0.0; weights.len() / width];
-    Arch::new().dispatch(Scores {
-        rows: &row,
-        matrix: weights,
-        width,
-        range: 0..products.len(),
-        out: &mut [&mut products],
-    });
-    products.iter().sum()
 }
 
 struct Scores<'a, 'b> {
@@ -73,45 +57,33 @@ impl WithSimd for Scores<'_, '_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Range { start, end } = self.range;
         let matrix = &self.matrix[start * self.width..end * self.width];
-        let pairs = matrix.chunks_exact(2 * self.width);
-        let last = pairs.remainder();
         let rows: Vec<&[f32]> = self.rows.chunks_exact(self.width).collect();
-        let (row_tiles, row_rest) = rows.as_chunks::<ROWS>();
-        let (out_tiles, out_rest) = self.out.as_chunks_mut::<ROWS>();
-        // In tiles, each number that was read is used more than once.
-        for (pair, weights) in pairs.enumerate() {
-            let (first, second) = weights.split_at(self.width);
-            for (rows, out) in row_tiles.iter().zip(&mut *out_tiles) {
-                let scores = dots(simd, *rows, [first, second]);
-                for (out, scores) in out.iter_mut().zip(scores) {
-                    out[2 * pair..2 * pair + 2].copy_from_slice(&scores);
-                }
-            }
-        }
-        if !last.is_empty() {
-            for (row, out) in row_tiles
-                .iter()
-                .zip(out_tiles)
-                .flat_map(|(r, o)| r.iter().zip(o))
-            {
-                out[end - start - 1] = dot(simd, row, last);
-            }
-        }
+        let (row_pairs, row_rest) = rows.as_chunks::<2>();
+        let (out_pairs, out_rest) = self.out.as_chunks_mut::<2>();
         // A processor fetches ahead in several places at once, and so faster than in one.
         let weights = |column: usize| &matrix[column * self.width..(column + 1) * self.width];
         let apart = (end - start) / STREAMS;
-        for (row, out) in row_rest.iter().zip(out_rest) {
-            for column in 0..apart {
-                let mut streams: [&[f32]; STREAMS] = [&[]; STREAMS];
-                for (stream, slot) in streams.iter_mut().enumerate() {
-                    *slot = weights(stream * apart + column);
+        for column in 0..apart {
+            let mut streams: [&[f32]; STREAMS] = [&[]; STREAMS];
+            for (stream, slot) in streams.iter_mut().enumerate() {
+                *slot = weights(stream * apart + column);
+            }
+            for (rows, [first, second]) in row_pairs.iter().zip(&mut *out_pairs) {
+                let scores = dots(simd, *rows, streams);
+                for stream in 0..STREAMS {
+                    first[stream * apart + column] = scores[0][stream];
+                    second[stream * apart + column] = scores[1][stream];
                 }
+            }
+            for (row, out) in row_rest.iter().zip(&mut *out_rest) {
                 let [scores] = dots(simd, [row], streams);
                 for (stream, score) in scores.into_iter().enumerate() {
                     out[stream * apart + column] = score;
                 }
             }
-            for column in STREAMS * apart..end - start {
+        }
+        for column in STREAMS * apart..end - start {
+            for (row, out) in rows.iter().zip(&mut *self.out) {
                 out[column] = dot(simd, row, weights(column));
             }
         }
@@ -120,9 +92,8 @@ impl WithSimd for Scores<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
+    use crate::shared::Shared;
 
     #[test]
     fn matches_its_definition() {
@@ -135,7 +106,7 @@ mod tests {
         ] {
             let rows: Vec<f32> = (0..count * width).map(|i| (i as f32).sin()).collect();
             let matrix: Vec<f32> = (0..vocabulary * width).map(|i| (i as f32).cos()).collect();
-            let shared = [&rows, &matrix].map(|values| Arc::<[f32]>::from(values.as_slice()));
+            let shared = [&rows, &matrix].map(|values| Shared::from(values.clone()));
             let all = scores(&shared[0], &shared[1], width);
             for (i, got) in all.into_iter().enumerate() {
                 let row = &rows[i / vocabulary * width..][..width];
@@ -144,11 +115,5 @@ mod tests {
                 assert!((got - wanted).abs() < 1e-4, "{i}: {got} {wanted}");
             }
         }
-    }
-
-    #[test]
-    fn everything_is_read() {
-        // Rows (1, 1) and (2, 3) times (0, 1).
-        assert_eq!(read_once(&[1.0, 1.0, 2.0, 3.0], 2), 4.0);
     }
 }

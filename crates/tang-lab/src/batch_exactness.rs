@@ -72,11 +72,11 @@ impl fmt::Display for BatchExactness {
 pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, LabError> {
     let cases = test_cases(lab, rows)?;
     let mut batched = CachedDecoder::new(&lab.model);
-    let mut sequences = cases
+    let sequences = cases
         .iter()
         .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
         .collect::<Result<Vec<_>, _>>()?;
-    generate_batch(&mut batched, &mut sequences)?;
+    let sequences = generate_batch(&mut batched, sequences)?;
     let gap = largest_logit_difference(lab, &sequences)?;
     within_tolerance("a batch", gap)?;
     let mut ties = 0;

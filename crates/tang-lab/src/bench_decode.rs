@@ -196,9 +196,9 @@ impl BenchDecode {
 
 const INTRODUCTION: &str = "\
 To choose a token, a model reads every weight once, and computes little with each: the speed of the
-memory bounds the speed of decoding. The floor below is that reading and nothing else: one pass of
-vectorised dot products over as many numbers, timed in the same turns as the model, on the same number
-of threads. What a token takes beyond it is attention, the other layers, and the draw.";
+memory bounds the speed of decoding. The floor below is that reading and nothing else: one vectorised
+sum of as many numbers, read in eight places at once, timed in the same turns as the model, on the same
+number of threads. What a token takes beyond it is attention, the other layers, and the draw.";
 
 impl fmt::Display for BenchDecode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -128,7 +128,7 @@ pub fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeTiming, 
 
 /// Milliseconds of `rows` texts of their own seeds, in one batch.
 fn batch_ms(lab: &LabModel, rows: usize, characters: usize) -> Result<f64, LabError> {
-    let mut sequences = (0..rows as u64)
+    let sequences = (0..rows as u64)
         .map(|seed| {
             let config = GenerationConfig {
                 seed,
@@ -141,7 +141,7 @@ fn batch_ms(lab: &LabModel, rows: usize, characters: usize) -> Result<f64, LabEr
         .collect::<Result<Vec<_>, _>>()?;
     let mut decoder = CachedDecoder::new(&lab.model);
     let started = Instant::now();
-    generate_batch(&mut decoder, &mut sequences)?;
+    generate_batch(&mut decoder, sequences)?;
     Ok(started.elapsed().as_secs_f64() * 1e3)
 }
 

@@ -62,6 +62,8 @@ impl Decoder for FakeDecoder {
 
     fn select(&mut self, _: &[usize]) {}
 
+    fn truncate(&mut self, _: &[usize]) {}
+
     fn forwarded_tokens(&self) -> usize {
         self.forwarded
     }

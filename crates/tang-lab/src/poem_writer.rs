@@ -1,10 +1,10 @@
 //! Writes the poems of a row.
 
-use std::{ops::Range, time::Instant};
+use std::time::Instant;
 
 use tang_generate::{
-    CachedDecoder, GenerateError, GenerationConfig, Search, Sequence, Task, beam_search, best_of,
-    try_generate_batch,
+    Batch, CachedDecoder, GenerateError, GenerationConfig, Search, Sequence, Task, beam_search,
+    best_of,
 };
 
 use crate::{
@@ -12,15 +12,12 @@ use crate::{
     poem_set::{Poem, PoemSet},
 };
 
-/// Poems that are sampled at once.
-const BATCH: usize = 64;
-
 /// What the poems of a row are asked to be.
 pub(crate) enum Tasks<'a> {
     /// All the same.
     Same(Task),
     /// Poem `i`, counted from 0, has its own.
-    Each(&'a dyn Fn(usize) -> Result<Task, GenerateError>),
+    Each(&'a (dyn Fn(usize) -> Result<Task, GenerateError> + Sync)),
 }
 
 impl Tasks<'_> {
@@ -58,82 +55,75 @@ impl PoemWriter<'_> {
     ) -> Result<PoemSet, LabError> {
         let started = Instant::now();
         let mut set = PoemSet::default();
-        if let (Search::Beams(beams), Tasks::Same(task)) = (self.search, tasks) {
-            on_progress(0);
-            self.likeliest(task, beams, &mut set)?;
-        } else {
-            for first in (0..self.poems).step_by(BATCH) {
-                on_progress(first);
-                let numbers = first..self.poems.min(first + BATCH);
-                match self.search {
-                    Search::Sample => self.samples(tasks, numbers, &mut set)?,
-                    Search::BestOf(count) => {
-                        self.one_by_one(numbers, &mut set, |number, decoder| {
-                            let (task, config) = (tasks.of(number)?, self.config(number));
-                            best_of(decoder, &task, &config, count, self.lab.context())
-                        })?;
-                    }
-                    Search::Beams(beams) => {
-                        self.one_by_one(numbers, &mut set, |number, decoder| {
-                            let start = self.begin(tasks.of(number)?, number)?;
-                            Ok(beam_search(decoder, start, beams)?.swap_remove(0))
-                        })?;
-                    }
-                }
+        match (self.search, tasks) {
+            (Search::Sample, _) => self.samples(tasks, &mut set, on_progress)?,
+            (Search::BestOf(count), _) => {
+                self.one_by_one(&mut set, on_progress, |number, decoder| {
+                    let (task, config) = (tasks.of(number)?, self.config(number));
+                    best_of(decoder, &task, &config, count, self.lab.context())
+                })?;
+            }
+            (Search::Beams(beams), Tasks::Same(task)) => {
+                on_progress(0);
+                self.likeliest(task, beams, &mut set)?;
+            }
+            (Search::Beams(beams), Tasks::Each(_)) => {
+                self.one_by_one(&mut set, on_progress, |number, decoder| {
+                    let start = self.begin(tasks, number)?;
+                    Ok(beam_search(decoder, start, beams)?.swap_remove(0))
+                })?;
             }
         }
         set.seconds = Some(started.elapsed().as_secs_f64());
         Ok(set)
     }
 
-    /// One batch.
+    /// All in one batch, which later poems join as earlier ones end.
     fn samples(
         &self,
         tasks: &Tasks,
-        numbers: Range<usize>,
         set: &mut PoemSet,
+        on_progress: &mut dyn FnMut(usize),
     ) -> Result<(), LabError> {
-        let mut begun = Vec::new();
-        let mut sequences = Vec::new();
-        for number in numbers {
-            match tasks.of(number).and_then(|task| self.begin(task, number)) {
-                Ok(sequence) => {
-                    begun.push(number);
-                    sequences.push(sequence);
-                }
-                Err(error) => set.refuse(error, 1)?,
-            }
-        }
-        let outcomes =
-            try_generate_batch(&mut CachedDecoder::new(&self.lab.model), &mut sequences)?;
-        for ((number, sequence), outcome) in begun.into_iter().zip(&sequences).zip(outcomes) {
-            match outcome {
-                Ok(()) => set.poems.push(Poem::written(self.lab, number, sequence)?),
-                Err(error) => set.refuse(error, 1)?,
-            }
+        let mut decoder = CachedDecoder::new(&self.lab.model);
+        let sequences = (0..self.poems).map(|number| self.begin(tasks, number));
+        for (number, result) in Batch::new(&mut decoder, sequences).enumerate() {
+            on_progress(number);
+            self.take(number, result, set)?;
         }
         Ok(())
     }
 
     fn one_by_one<'m>(
         &'m self,
-        numbers: Range<usize>,
         set: &mut PoemSet,
+        on_progress: &mut dyn FnMut(usize),
         write: impl Fn(usize, &mut CachedDecoder<'m>) -> Result<Sequence, GenerateError>,
     ) -> Result<(), LabError> {
         let mut decoder = CachedDecoder::new(&self.lab.model);
-        for number in numbers {
-            match write(number, &mut decoder) {
-                Ok(sequence) => set.poems.push(Poem::written(self.lab, number, &sequence)?),
-                Err(error) => set.refuse(error, 1)?,
-            }
+        for number in 0..self.poems {
+            on_progress(number);
+            self.take(number, write(number, &mut decoder), set)?;
+        }
+        Ok(())
+    }
+
+    fn take(
+        &self,
+        number: usize,
+        result: Result<Sequence, GenerateError>,
+        set: &mut PoemSet,
+    ) -> Result<(), LabError> {
+        match result {
+            Ok(sequence) => set.poems.push(Poem::written(self.lab, number, &sequence)?),
+            Err(error) => set.refuse(error, 1)?,
         }
         Ok(())
     }
 
     /// As many of one task's poems as are wanted and as beams find.
     fn likeliest(&self, task: &Task, beams: usize, set: &mut PoemSet) -> Result<(), LabError> {
-        let start = self.begin(task.clone(), 0)?;
+        let start = self.begin(&Tasks::Same(task.clone()), 0)?;
         match beam_search(&mut CachedDecoder::new(&self.lab.model), start, beams) {
             Ok(found) => {
                 for (number, sequence) in found.iter().enumerate().take(self.poems) {
@@ -145,8 +135,9 @@ impl PoemWriter<'_> {
         }
     }
 
-    fn begin(&self, task: Task, number: usize) -> Result<Sequence, GenerateError> {
-        Sequence::new(task, &self.config(number), self.lab.context())
+    fn begin(&self, tasks: &Tasks, number: usize) -> Result<Sequence, GenerateError> {
+        let (task, config) = (tasks.of(number)?, self.config(number));
+        Sequence::new(task, &config, self.lab.context())
     }
 
     fn config(&self, number: usize) -> GenerationConfig {

@@ -51,7 +51,7 @@ fn section(
     tasks: impl IntoIterator<Item = Option<Task>>,
     config: &GenerationConfig,
 ) -> Result<(), LabError> {
-    let mut sequences = tasks
+    let sequences = tasks
         .into_iter()
         .flatten()
         .zip(0..)
@@ -63,7 +63,7 @@ fn section(
             Sequence::new(task, &config, lab.context())
         })
         .collect::<Result<Vec<_>, _>>()?;
-    generate_batch(&mut CachedDecoder::new(&lab.model), &mut sequences)?;
+    let sequences = generate_batch(&mut CachedDecoder::new(&lab.model), sequences)?;
     let written = |text: &mut String, line: &str| {
         writeln!(text, "{line}").expect("a String takes everything");
     };

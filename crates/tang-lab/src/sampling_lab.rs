@@ -106,7 +106,7 @@ pub(crate) fn free_samples(
     config: &GenerationConfig,
     samples: usize,
 ) -> Result<Vec<Sequence>, LabError> {
-    let mut sequences = (0..samples as u64)
+    let sequences = (0..samples as u64)
         .map(|seed| {
             let config = GenerationConfig {
                 seed,
@@ -115,8 +115,8 @@ pub(crate) fn free_samples(
             Sequence::new(Task::open(), &config, lab.context())
         })
         .collect::<Result<Vec<_>, _>>()?;
-    generate_batch(&mut CachedDecoder::new(&lab.model), &mut sequences)?;
-    Ok(sequences)
+    let mut decoder = CachedDecoder::new(&lab.model);
+    Ok(generate_batch(&mut decoder, sequences)?)
 }
 
 impl SettingSamples {

@@ -7,11 +7,8 @@ use tang_model::{ModelConfig, ParameterSpec, parameters, read_once};
 /// Readings in a row that one time is taken of, so that starting a thread does not count.
 const PASSES: usize = 16;
 
-/// As many numbers as a model reads for each token, in rows of its width.
-pub(crate) struct WeightFloor {
-    weights: Vec<f32>,
-    width: usize,
-}
+/// As many numbers as a model reads for each token.
+pub(crate) struct WeightFloor(Vec<f32>);
 
 impl WeightFloor {
     /// The floor of a model of this geometry: all its parameters but the tables that a token needs
@@ -22,27 +19,23 @@ impl WeightFloor {
             .filter(|spec| !is_lookup_table(config, &spec.path))
             .map(ParameterSpec::numel)
             .sum();
-        Self {
-            weights: vec![0.5; count],
-            width: config.width,
-        }
+        Self(vec![0.5; count])
     }
 
     /// Bytes that a token reads.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(self.weights.as_slice())
+        size_of_val(self.0.as_slice())
     }
 
     /// Milliseconds in which `threads` threads, each with a part of its own, read all once.
     pub(crate) fn read_ms(&self, threads: usize) -> f64 {
-        let rows = (self.weights.len() / self.width).div_ceil(threads);
-        let parts: Vec<&[f32]> = self.weights.chunks(rows * self.width).collect();
+        let parts: Vec<&[f32]> = self.0.chunks(self.0.len().div_ceil(threads)).collect();
         let start = Barrier::new(parts.len());
         let part_ms = |part: &[f32]| {
             start.wait();
             let started = Instant::now();
             for _ in 0..PASSES {
-                std::hint::black_box(read_once(part, self.width));
+                std::hint::black_box(read_once(std::hint::black_box(part)));
             }
             started.elapsed().as_secs_f64() * 1e3 / PASSES as f64
         };

@@ -6,14 +6,14 @@ use burn::{
     tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
 };
 
-use tang_kernels::Attend;
+use tang_kernels::add_to_rows;
 
 use crate::{
     Dropout, ModelConfig, ModelError, Weights,
-    device::{CpuTensor, has_kernels},
     fused::self_attention,
     kv_cache::LayerSlot,
     norm::Norm,
+    pass::Pass,
     projection::{Projection, Residual},
     rotary::Rotation,
 };
@@ -72,10 +72,7 @@ impl SelfAttention {
             residual: None,
         }
         .forward(stream.clone());
-        let merged = match has_kernels(&projected.device()) {
-            true => self.attend_in_place(projected, rotation, slot),
-            false => self.attend(projected, rotation, slot),
-        };
+        let merged = self.attend(projected, rotation, slot);
         Projection {
             norm: None,
             linear: &self.output,
@@ -83,6 +80,14 @@ impl SelfAttention {
             residual: Some(Residual { stream, dropout }),
         }
         .forward(merged)
+    }
+
+    /// The same by kernels, on a device that has them.
+    pub(crate) fn run(&self, pass: &mut Pass<'_>, norm: &Norm, layer: usize) {
+        let projected = pass.project(&self.input, norm.of_rows(&pass.stream));
+        let merged = pass.attend(layer, &projected, [self.heads, self.kv_heads]);
+        let output = pass.project(&self.output, merged);
+        add_to_rows(&mut pass.stream, &output);
     }
 
     /// # Shapes
@@ -128,44 +133,6 @@ impl SelfAttention {
         attended
             .swap_dims(1, 2)
             .reshape([batch, length, heads * head_dim])
-    }
-
-    /// The same by a kernel, on a device that has them.
-    fn attend_in_place(
-        &self,
-        projected: Tensor<3>,
-        rotation: Option<&Rotation>,
-        slot: Option<LayerSlot<'_>>,
-    ) -> Tensor<3> {
-        let [batch, length, columns] = projected.dims();
-        let (heads, kv_heads) = (self.heads, self.kv_heads);
-        let head_dim = columns / (heads + 2 * kv_heads);
-        let projected = CpuTensor::of(projected);
-        let tables = rotation.map(Rotation::tables);
-        let attend = |starts: &[usize], keys: &mut [f32], values: &mut [f32]| {
-            Attend {
-                projected: projected.values(),
-                rotation: tables
-                    .as_ref()
-                    .map(|(cos, sin)| (cos.values(), sin.values())),
-                starts,
-                keys,
-                values,
-                heads,
-                kv_heads,
-                head_dim,
-            }
-            .run()
-        };
-        let merged = match slot {
-            Some(slot) => slot.in_place(attend),
-            None => {
-                let mut keys = vec![0.0; batch * kv_heads * length * head_dim];
-                let mut values = keys.clone();
-                attend(&vec![0; batch], &mut keys, &mut values)
-            }
-        };
-        CpuTensor::tensor(merged, [batch, length, heads * head_dim])
     }
 
     /// Gives every query head its key/value head: each is repeated for the heads of its group.

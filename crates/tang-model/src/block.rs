@@ -7,7 +7,7 @@ use burn::{
 
 use crate::{
     Dropout, ModelConfig, ModelError, Weights, attention::SelfAttention, feed_forward::FeedForward,
-    kv_cache::LayerSlot, norm::Norm, rotary::Rotation,
+    kv_cache::LayerSlot, norm::Norm, pass::Pass, rotary::Rotation,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
@@ -53,5 +53,11 @@ impl Block {
             .forward(input, &self.attention_norm, rotation, slot, dropout);
         self.feed_forward
             .forward(attended, &self.feed_forward_norm, dropout)
+    }
+
+    /// The same by kernels, on a device that has them; `layer` counts the blocks.
+    pub(crate) fn run(&self, pass: &mut Pass<'_>, layer: usize) {
+        self.attention.run(pass, &self.attention_norm, layer);
+        self.feed_forward.run(pass, &self.feed_forward_norm);
     }
 }

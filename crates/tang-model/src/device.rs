@@ -23,7 +23,7 @@ pub(crate) fn has_kernels(device: &Device) -> bool {
 }
 
 /// The numbers of a tensor in memory, row-major, where a kernel can read and write them.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct CpuTensor(FlexTensor);
 
 impl AsRef<[f32]> for CpuTensor {

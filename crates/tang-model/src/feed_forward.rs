@@ -5,11 +5,13 @@ use burn::{
     nn::Linear,
     tensor::{Device, Tensor},
 };
+use tang_kernels::add_to_rows;
 
 use crate::{
     Dropout, Family, ModelConfig, ModelError, Weights,
     activation::Activation,
     norm::Norm,
+    pass::Pass,
     projection::{Projection, Residual},
 };
 
@@ -73,5 +75,13 @@ impl FeedForward {
             }),
         };
         back.forward(wide.forward(stream))
+    }
+
+    /// The same by kernels, on a device that has them.
+    pub(crate) fn run(&self, pass: &mut Pass<'_>, norm: &Norm) {
+        let wide = pass.project(&self.input, norm.of_rows(&pass.stream));
+        let width = wide.len() / pass.ids.len();
+        let output = pass.project(&self.output, self.activation.of_rows(&wide, width));
+        add_to_rows(&mut pass.stream, &output);
     }
 }

@@ -1,11 +1,14 @@
 //! The key/value cache: what attention computed for earlier positions, kept so that each new
 //! token passes through the network once.
 
+use std::{mem, ops::Range};
+
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 
 use crate::{
     ModelConfig, ModelError,
     device::{CpuTensor, has_kernels},
+    pass::Store,
 };
 
 /// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
@@ -20,11 +23,13 @@ pub struct KvCache {
     capacity: usize,
 }
 
-/// Keys and values of one layer, each `[batch, kv_heads, capacity, head_dim]`: keys after rotation,
-/// both before they are repeated for the query heads.
+/// Keys and values of one layer: keys after rotation, both before they are repeated for the query
+/// heads.
 #[derive(Debug, Clone)]
 struct LayerCache {
+    /// `[batch, kv_heads, head_dim, capacity]`
     keys: Tensor<4>,
+    /// `[batch, kv_heads, capacity, head_dim]`
     values: Tensor<4>,
 }
 
@@ -33,16 +38,11 @@ impl KvCache {
     /// model's context is cut to it.
     pub fn new(config: &ModelConfig, batch: usize, capacity: usize, device: &Device) -> Self {
         let capacity = capacity.min(config.context);
-        let zeros = || {
-            Tensor::zeros(
-                [batch, config.kv_heads, capacity, config.head_dim()],
-                device,
-            )
-        };
+        let (heads, head_dim) = (config.kv_heads, config.head_dim());
         let layers = (0..config.layers)
             .map(|_| LayerCache {
-                keys: zeros(),
-                values: zeros(),
+                keys: Tensor::zeros([batch, heads, head_dim, capacity], device),
+                values: Tensor::zeros([batch, heads, capacity, head_dim], device),
             })
             .collect();
         Self {
@@ -65,7 +65,7 @@ impl KvCache {
     /// Bytes of keys and values that the rows hold now.
     pub fn used_bytes(&self) -> usize {
         let held: usize = self.lengths.iter().sum();
-        self.bytes(|[_, heads, _, head_dim]| held * heads * head_dim)
+        self.bytes(|[_, a, b, c]| held * (a * b * c / self.capacity))
     }
 
     /// Bytes that are set aside for keys and values.
@@ -112,11 +112,17 @@ impl KvCache {
     /// If a row does not exist.
     pub fn select(&mut self, rows: &[usize]) {
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
-        let drops_only = rows.is_sorted_by(|a, b| a < b);
+        // Then none is overwritten before it is moved.
+        let only_forward = rows.iter().enumerate().all(|(new, old)| *old >= new);
         for layer in &mut self.layers {
-            for store in [&mut layer.keys, &mut layer.values] {
-                if drops_only && has_kernels(&store.device()) {
-                    store.inplace(|store| close_up(store, rows, &self.lengths));
+            let [_, heads, head_dim, _] = layer.keys.dims();
+            for (store, lines) in [
+                (&mut layer.keys, heads * head_dim),
+                (&mut layer.values, heads),
+            ] {
+                if only_forward && has_kernels(&store.device()) {
+                    let places = self.capacity;
+                    store.inplace(|store| close_up(store, [lines, places], rows, &self.lengths));
                     continue;
                 }
                 let indices: Vec<i32> = rows.iter().map(|row| *row as i32).collect();
@@ -147,6 +153,25 @@ impl KvCache {
         Ok(Positions {
             starts: self.lengths.clone(),
         })
+    }
+
+    /// Gives `work` all keys and values where they lie, layer by layer. The device must have kernels.
+    pub(crate) fn lend<T>(&mut self, work: impl FnOnce(Vec<Store<'_>>) -> T) -> T {
+        let mut layers: Vec<[CpuTensor; 2]> = mem::take(&mut self.layers)
+            .into_iter()
+            .map(|layer| [layer.keys, layer.values].map(CpuTensor::of))
+            .collect();
+        let stores = layers.iter_mut().map(|[keys, values]| Store {
+            keys: keys.values_mut(),
+            values: values.values_mut(),
+        });
+        let result = work(stores.collect());
+        let layers = layers.into_iter().map(|layer| {
+            let [keys, values] = layer.map(CpuTensor::into_tensor);
+            LayerCache { keys, values }
+        });
+        self.layers = layers.collect();
+        result
     }
 
     /// The part of the cache that one layer may write.
@@ -182,6 +207,14 @@ impl Positions {
     /// The first new position of each row.
     pub(crate) fn starts(&self) -> &[usize] {
         &self.starts
+    }
+
+    /// The first new position of each of `rows` rows.
+    pub(crate) fn of_rows(self, rows: usize) -> Vec<usize> {
+        match &self.starts[..] {
+            [start] => vec![*start; rows],
+            _ => self.starts,
+        }
     }
 
     /// The first new position, if it is the same in every row.
@@ -230,60 +263,58 @@ impl LayerSlot<'_> {
     ) -> (Tensor<4>, Tensor<4>, Option<Tensor<4, Bool>>) {
         let added = key.dims()[2];
         let hidden = self.positions.hidden(added, &key.device());
-        let keys = write(&mut self.layer.keys, key, self.positions);
-        let values = write(&mut self.layer.values, value, self.positions);
-        let longest = self.positions.starts.iter().copied().max().unwrap_or(0);
-        let filled = |tensor: Tensor<4>| tensor.narrow(2, 0, longest + added);
-        (filled(keys), filled(values), hidden)
-    }
-
-    /// Gives `work` the tokens that each row holds, and all keys and all values where they lie, each
-    /// `[batch, kv_heads, capacity, head_dim]`. The device must have kernels.
-    pub(crate) fn in_place<T>(self, work: impl FnOnce(&[usize], &mut [f32], &mut [f32]) -> T) -> T {
-        let LayerCache { keys, values } = self.layer;
-        let mut result = None;
-        keys.inplace(|keys| {
-            let mut keys = CpuTensor::of(keys);
-            values.inplace(|values| {
-                let mut values = CpuTensor::of(values);
-                let starts = &self.positions.starts;
-                result = Some(work(starts, keys.values_mut(), values.values_mut()));
-                values.into_tensor()
-            });
-            keys.into_tensor()
-        });
-        result.expect("`inplace` calls its closure")
+        let key = key.swap_dims(2, 3);
+        let keys = write(&mut self.layer.keys, key, 3, self.positions);
+        let values = write(&mut self.layer.values, value, 2, self.positions);
+        let filled = self.positions.starts.iter().copied().max().unwrap_or(0) + added;
+        let keys = keys.narrow(3, 0, filled).swap_dims(2, 3);
+        (keys, values.narrow(2, 0, filled), hidden)
     }
 }
 
-/// Moves `rows`, which are in order, to the front of a store, as far as they are filled, and gives
-/// the store without the others.
-fn close_up(store: Tensor<4>, rows: &[usize], lengths: &[usize]) -> Tensor<4> {
-    let [_, heads, capacity, head_dim] = store.dims();
+/// Moves `rows`, none of which to a later place, to the front of a store, as far as they are filled, and
+/// gives the store without the others. Each row has so many lines of so many places each, of which
+/// the first ones are filled.
+fn close_up(
+    store: Tensor<4>,
+    [lines, places]: [usize; 2],
+    rows: &[usize],
+    lengths: &[usize],
+) -> Tensor<4> {
+    let numbers: usize = store.dims()[1..].iter().product();
+    let line = numbers / lines;
     let mut store = CpuTensor::of(store);
     let values = store.values_mut();
     for (new, (old, length)) in rows.iter().zip(lengths).enumerate() {
-        for head in 0..heads {
-            let start = |row: usize| (row * heads + head) * capacity * head_dim;
-            let filled = start(*old)..start(*old) + length * head_dim;
-            values.copy_within(filled, start(new));
+        if *old == new {
+            continue;
+        }
+        let filled = length * (line / places);
+        for start in (0..numbers).step_by(line) {
+            let from = old * numbers + start;
+            values.copy_within(from..from + filled, new * numbers + start);
         }
     }
     store.into_tensor().narrow(0, 0, rows.len())
 }
 
-/// Writes `new` into `store` at each row's position, in place, and returns a handle to it.
-fn write(store: &mut Tensor<4>, new: Tensor<4>, positions: &Positions) -> Tensor<4> {
-    let [_, heads, added, head_dim] = new.dims();
+/// Writes `new` into `store` at each row's position along a dimension, in place, and returns a handle
+/// to it.
+fn write(store: &mut Tensor<4>, new: Tensor<4>, along: usize, positions: &Positions) -> Tensor<4> {
+    let place = |rows: Range<usize>, start: usize| {
+        let mut place = new.dims().map(|size| 0..size);
+        place[0] = rows;
+        place[along] = start..start + new.dims()[along];
+        place
+    };
     // The store is moved through each write: a second handle would force a copy of it.
     if let Some(start) = positions.uniform() {
-        let rows = 0..new.dims()[0];
-        let place = [rows, 0..heads, start..start + added, 0..head_dim];
-        store.inplace(|tensor| tensor.slice_assign(place, new));
+        let place = place(0..new.dims()[0], start);
+        store.inplace(|tensor| tensor.slice_assign(place, new.clone()));
     } else {
         for (row, start) in positions.starts.iter().enumerate() {
             let own = new.clone().narrow(0, row, 1);
-            let place = [row..row + 1, 0..heads, *start..start + added, 0..head_dim];
+            let place = place(row..row + 1, *start);
             store.inplace(|tensor| tensor.slice_assign(place, own));
         }
     }

@@ -7,7 +7,7 @@ use burn::{
 
 use crate::{
     Family, ModelConfig, ModelError, Weights,
-    device::{CpuTensor, has_kernels},
+    device::CpuTensor,
     fused::{layer_norm, rms_norm},
 };
 
@@ -60,9 +60,6 @@ impl Norm {
     /// - input: `[batch, length, width]`
     /// - output: `[batch, length, width]`
     pub(crate) fn forward(&self, input: Tensor<3>) -> Tensor<3> {
-        if has_kernels(&input.device()) {
-            return self.in_place(input);
-        }
         match &self.kind {
             Kind::Layer(norm) => layer_norm(input, norm.gamma.val(), norm.beta.val(), self.eps),
             Kind::Rms(gamma) => rms_norm(input, gamma.val(), self.eps),
@@ -70,21 +67,22 @@ impl Norm {
     }
 
     /// The same by a kernel, on a device that has them.
-    fn in_place(&self, input: Tensor<3>) -> Tensor<3> {
-        let shape = input.dims();
-        let input = CpuTensor::of(input);
+    ///
+    /// # Shapes
+    ///
+    /// - rows, output: `[rows, width]`
+    pub(crate) fn of_rows(&self, rows: &[f32]) -> Vec<f32> {
         let eps = self.eps as f32;
-        let output = match &self.kind {
+        match &self.kind {
             Kind::Layer(norm) => {
                 let gamma = CpuTensor::of(norm.gamma.val());
                 let beta = CpuTensor::of(norm.beta.val());
-                tang_kernels::layer_norm(input.values(), gamma.values(), beta.values(), eps)
+                tang_kernels::layer_norm(rows, gamma.values(), beta.values(), eps)
             }
             Kind::Rms(gamma) => {
                 let gamma = CpuTensor::of(gamma.val());
-                tang_kernels::rms_norm(input.values(), gamma.values(), eps)
+                tang_kernels::rms_norm(rows, gamma.values(), eps)
             }
-        };
-        CpuTensor::tensor(output, shape)
+        }
     }
 }

@@ -2,16 +2,7 @@
 
 use burn::{nn::Linear, tensor::Tensor};
 
-use crate::{
-    Dropout,
-    activation::Activation,
-    device::{CpuTensor, has_kernels},
-    fused::linear,
-    norm::Norm,
-};
-
-/// Rows up to which reading a matrix takes longer than multiplying with it.
-pub(crate) const FEW_ROWS: usize = 8;
+use crate::{Dropout, activation::Activation, fused::linear, norm::Norm};
 
 /// What a block does four times: an optional norm, a matrix and its bias, an optional
 /// non-linearity, and sometimes the way back into the residual stream.
@@ -36,18 +27,10 @@ impl Projection<'_> {
     /// - input: `[batch, length, d_input]`
     /// - output: `[batch, length, d_output]`, `d_output` being what the activation leaves
     pub(crate) fn forward(self, input: Tensor<3>) -> Tensor<3> {
-        let has_kernels = has_kernels(&input.device());
         let input = match self.norm {
             Some(norm) => norm.forward(input),
             None => input,
         };
-        match has_kernels {
-            true => self.in_place(input),
-            false => self.plain(input),
-        }
-    }
-
-    fn plain(self, input: Tensor<3>) -> Tensor<3> {
         let mut output = project(self.linear, input);
         if let Some(activation) = self.activation {
             output = activation.forward(output);
@@ -56,37 +39,6 @@ impl Projection<'_> {
             return output;
         };
         stream + dropped(output, dropout)
-    }
-
-    /// The same by kernels, on a device that has them.
-    fn in_place(self, input: Tensor<3>) -> Tensor<3> {
-        let [batch, length, d_input] = input.dims();
-        let rows = batch * length;
-        let weight = self.linear.weight.val();
-        let shape = [batch, length, weight.dims()[1]];
-        let mut output = if rows <= FEW_ROWS {
-            let (input, weight) = (CpuTensor::of(input), CpuTensor::of(weight));
-            let product = tang_kernels::matvec(&input, &weight, d_input);
-            CpuTensor::of(CpuTensor::tensor(product, shape))
-        } else {
-            let product = input.reshape([rows, d_input]).matmul(weight);
-            CpuTensor::of(product.reshape(shape))
-        };
-        if let Some(bias) = &self.linear.bias {
-            tang_kernels::add_to_rows(output.values_mut(), CpuTensor::of(bias.val()).values());
-        }
-        let output = match self.activation {
-            Some(activation) => activation.in_place(output, shape),
-            None => output.into_tensor(),
-        };
-        match self.residual {
-            Some(Residual { stream, dropout }) => {
-                let mut sum = CpuTensor::of(dropped(output, dropout));
-                tang_kernels::add_to_rows(sum.values_mut(), CpuTensor::of(stream).values());
-                sum.into_tensor()
-            }
-            None => output,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::{device::CpuTensor, fused::rotary, kv_cache::Positions};
+use crate::{fused::rotary, kv_cache::Positions};
 
 /// Cosines and sines that turn queries and keys by an angle that grows with the position (Su et
 /// al., *RoFormer*, 2021), in Hugging Face's half-split form: number i of a head is turned together
@@ -28,21 +28,8 @@ impl Rotation {
             Some(start) => &[start][..],
             None => positions.starts(),
         };
-        let half = head_dim / 2;
-        // angle of pair i at position p: p * theta^(-2 i / head_dim)
-        let frequencies: Vec<f64> = (0..half)
-            .map(|pair| theta.powf(-2.0 * pair as f64 / head_dim as f64))
-            .collect();
-        let positions = starts.iter().flat_map(|start| *start..start + length);
-        let (mut cos, mut sin) = (Vec::new(), Vec::new());
-        for position in positions {
-            for frequency in &frequencies {
-                let angle = position as f64 * frequency;
-                cos.push(angle.cos() as f32);
-                sin.push(angle.sin() as f32);
-            }
-        }
-        let shape = [starts.len(), length, half];
+        let (cos, sin) = tables(theta, head_dim, starts, length);
+        let shape = [starts.len(), length, head_dim / 2];
         Self {
             cos: Tensor::from_data(TensorData::new(cos, shape), device),
             sin: Tensor::from_data(TensorData::new(sin, shape), device),
@@ -57,14 +44,30 @@ impl Rotation {
     pub(crate) fn apply(&self, projected: Tensor<3>, heads: usize) -> Tensor<3> {
         rotary(projected, self.cos.clone(), self.sin.clone(), heads)
     }
+}
 
-    /// Cosines and sines for a kernel, each `[1 or batch, length, head_dim / 2]`.
-    pub(crate) fn tables(&self) -> (CpuTensor, CpuTensor) {
-        (
-            CpuTensor::of(self.cos.clone()),
-            CpuTensor::of(self.sin.clone()),
-        )
+/// Cosines and sines of `length` new tokens of each row, the first of which stands at its start: each
+/// `[rows, length, head_dim / 2]`, for both numbers of a pair have one angle.
+pub(crate) fn tables(
+    theta: f64,
+    head_dim: usize,
+    starts: &[usize],
+    length: usize,
+) -> (Vec<f32>, Vec<f32>) {
+    // angle of pair i at position p: p * theta^(-2 i / head_dim)
+    let frequencies: Vec<f64> = (0..head_dim / 2)
+        .map(|pair| theta.powf(-2.0 * pair as f64 / head_dim as f64))
+        .collect();
+    let positions = starts.iter().flat_map(|start| *start..start + length);
+    let (mut cos, mut sin) = (Vec::new(), Vec::new());
+    for position in positions {
+        for frequency in &frequencies {
+            let angle = position as f64 * frequency;
+            cos.push(angle.cos() as f32);
+            sin.push(angle.sin() as f32);
+        }
     }
+    (cos, sin)
 }
 
 #[cfg(test)]

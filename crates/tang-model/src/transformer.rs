@@ -5,22 +5,29 @@ use burn::{
     nn::Embedding,
     tensor::{Device, Int, Tensor, TensorData},
 };
+use rayon::prelude::*;
+use tang_kernels::add_to_rows;
 
 use crate::{
     Dropout, Family, KvCache, ModelConfig, ModelError, Weights,
     block::Block,
     device::{CpuTensor, has_kernels},
+    head_panels::HeadPanels,
     kv_cache::Positions,
     norm::Norm,
-    projection::{FEW_ROWS, dropped},
-    rotary::Rotation,
+    pass::{Pass, Store},
+    projection::dropped,
+    rotary::{self, Rotation},
 };
+
+/// Rows up to which the head is read as it is, once for all of them.
+const FEW_ROWS: usize = 4;
 
 /// A decoder-only Transformer.
 ///
-/// [`forward`](Self::forward) serves training, prefill and decoding; [`logits`](Self::logits) is
-/// apart from it so that a generator asks for the last position only and a trainer for a few
-/// positions at a time.
+/// [`forward`](Self::forward) serves prefill, decoding and evaluation,
+/// [`forward_training`](Self::forward_training) training; [`logits`](Self::logits) is apart from them
+/// so that a generator asks for the last position only and a trainer for a few positions at a time.
 #[derive(Module, Debug)]
 pub struct Transformer {
     token_embedding: Embedding,
@@ -32,6 +39,8 @@ pub struct Transformer {
     untied_head: Option<Param<Tensor<2>>>,
     #[module(skip)]
     config: ModelConfig,
+    #[module(skip)]
+    head_panels: HeadPanels,
 }
 
 impl Transformer {
@@ -75,6 +84,7 @@ impl Transformer {
             final_norm,
             untied_head,
             config,
+            head_panels: HeadPanels::default(),
         })
     }
 
@@ -110,11 +120,34 @@ impl Transformer {
         ids: Tensor<2, Int>,
         cache: Option<&mut KvCache>,
     ) -> Result<Tensor<3>, ModelError> {
-        self.run(ids, cache, None)
+        let [batch, length] = ids.dims();
+        let positions = match &cache {
+            Some(cache) => cache.positions(batch, length)?,
+            None => self.fresh(length)?,
+        };
+        if !has_kernels(&ids.device()) {
+            return Ok(self.composed(ids, &positions, cache, None));
+        }
+        let ids: Vec<usize> = ids
+            .into_data()
+            .iter::<i64>()
+            .map(|id| id as usize)
+            .collect();
+        let starts = positions.of_rows(batch);
+        let hidden = match cache {
+            Some(cache) => {
+                let hidden = cache.lend(|stores| self.run(&ids, &starts, stores));
+                cache.advance(length);
+                hidden
+            }
+            None => self.run(&ids, &starts, Vec::new()),
+        };
+        let shape = [batch, length, self.config.width];
+        Ok(CpuTensor::tensor(hidden, shape))
     }
 
-    /// The same for training: without a cache, and with dropout, if there is any, of the embeddings
-    /// and of what each sublayer adds to the residual stream.
+    /// The same for training: without a cache, by tensor operations, and with dropout, if there is
+    /// any, of the embeddings and of what each sublayer adds to the residual stream.
     ///
     /// # Errors
     ///
@@ -124,42 +157,90 @@ impl Transformer {
         ids: Tensor<2, Int>,
         dropout: Option<&Dropout>,
     ) -> Result<Tensor<3>, ModelError> {
-        self.run(ids, None, dropout)
+        let [_, length] = ids.dims();
+        let positions = self.fresh(length)?;
+        Ok(self.composed(ids, &positions, None, dropout))
     }
 
-    fn run(
+    /// Where `length` tokens a row stand if none are held.
+    fn fresh(&self, length: usize) -> Result<Positions, ModelError> {
+        let context = self.config.context;
+        match length > context {
+            true => Err(ModelError::TextTooLong { length, context }),
+            false => Ok(Positions::at(0)),
+        }
+    }
+
+    /// By tensor operations.
+    fn composed(
         &self,
         ids: Tensor<2, Int>,
+        positions: &Positions,
         mut cache: Option<&mut KvCache>,
         dropout: Option<&Dropout>,
-    ) -> Result<Tensor<3>, ModelError> {
-        let [batch, length] = ids.dims();
-        let positions = match &cache {
-            Some(cache) => cache.positions(batch, length)?,
-            None if length > self.config.context => {
-                return Err(ModelError::TextTooLong {
-                    length,
-                    context: self.config.context,
-                });
-            }
-            None => Positions::at(0),
-        };
+    ) -> Tensor<3> {
+        let [_, length] = ids.dims();
         let mut hidden = self.token_embedding.forward(ids);
         if let Some(table) = &self.position_embedding {
-            hidden = hidden + embed(table.val(), &positions, length);
+            hidden = hidden + embed(table.val(), positions, length);
         }
         hidden = dropped(hidden, dropout);
-        let rotation = self.rotation(&positions, length);
+        let rotation = self.rotation(positions, length);
         for (layer, block) in self.blocks.iter().enumerate() {
             let slot = cache
                 .as_deref_mut()
-                .map(|cache| cache.slot(layer, &positions));
+                .map(|cache| cache.slot(layer, positions));
             hidden = block.forward(hidden, rotation.as_ref(), slot, dropout);
         }
         if let Some(cache) = cache {
             cache.advance(length);
         }
-        Ok(self.final_norm.forward(hidden))
+        self.final_norm.forward(hidden)
+    }
+
+    /// By kernels, on a device that has them.
+    ///
+    /// # Shapes
+    ///
+    /// - ids: `[rows, length]`
+    /// - starts: one a row
+    /// - output: `[rows, length, width]`
+    fn run(&self, ids: &[usize], starts: &[usize], stores: Vec<Store<'_>>) -> Vec<f32> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
+        let mut passes = Pass::split(ids, starts, stores);
+        if let [pass] = &mut passes[..] {
+            return self.run_pass(pass);
+        }
+        let parts: Vec<Vec<f32>> = passes
+            .par_iter_mut()
+            .map(|pass| self.run_pass(pass))
+            .collect();
+        parts.concat()
+    }
+
+    fn run_pass(&self, pass: &mut Pass<'_>) -> Vec<f32> {
+        let ModelConfig { width, family, .. } = self.config;
+        let length = pass.length();
+        let embedding = CpuTensor::of(self.token_embedding.weight.val());
+        let row = |id: &usize| &embedding.values()[id * width..(id + 1) * width];
+        pass.stream = pass.ids.iter().flat_map(row).copied().collect();
+        if let Some(table) = &self.position_embedding {
+            let table = CpuTensor::of(table.val());
+            let rows = pass.stream.chunks_exact_mut(length * width);
+            for (rows, start) in rows.zip(pass.starts) {
+                add_to_rows(rows, &table.values()[start * width..][..length * width]);
+            }
+        }
+        if let Family::Llama { rope_theta } = family {
+            let head_dim = self.config.head_dim();
+            pass.rotation = Some(rotary::tables(rope_theta, head_dim, pass.starts, length));
+        }
+        for (layer, block) in self.blocks.iter().enumerate() {
+            block.run(pass, layer);
+        }
+        self.final_norm.of_rows(&pass.stream)
     }
 
     fn rotation(&self, positions: &Positions, length: usize) -> Option<Rotation> {
@@ -184,13 +265,25 @@ impl Transformer {
     /// - output: `[rows, vocab_size]`
     pub fn logits(&self, hidden: Tensor<2>) -> Tensor<2> {
         let [rows, width] = hidden.dims();
+        let vocab_size = self.config.vocab_size;
         let head = self.output_head();
-        if rows > FEW_ROWS || !has_kernels(&hidden.device()) {
+        if !has_kernels(&hidden.device()) {
             return hidden.matmul(head.transpose());
         }
         let (hidden, head) = (CpuTensor::of(hidden), CpuTensor::of(head));
-        let scores = tang_kernels::scores(&hidden, &head, width);
-        CpuTensor::tensor(scores, [rows, self.config.vocab_size])
+        if rows <= FEW_ROWS {
+            let scores = tang_kernels::scores(&hidden, &head, width);
+            return CpuTensor::tensor(scores, [rows, vocab_size]);
+        }
+        let panels = self.head_panels.of(head, width);
+        let mut scores = vec![0.0; rows * vocab_size];
+        let per_part = rows.div_ceil(rayon::current_num_threads());
+        hidden
+            .values()
+            .par_chunks(per_part * width)
+            .zip(scores.par_chunks_mut(per_part * vocab_size))
+            .for_each(|(hidden, scores)| panels.multiply(hidden, scores));
+        CpuTensor::tensor(scores, [rows, vocab_size])
     }
 
     /// The matrix of the output head, `[vocab_size, width]`; in a tied model the token embedding.

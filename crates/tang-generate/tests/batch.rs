@@ -1,0 +1,180 @@
+//! A batch gives each poem what it would be alone, and is kept full.
+
+use tang_generate::{
+    Batch, CachedDecoder, Decoder, FullDecoder, GenerationConfig, Logits, Sequence, Task,
+    generate_batch,
+};
+use tang_model::ModelError;
+use tang_tokenizer::TokenId;
+
+#[path = "support/cases.rs"]
+mod cases;
+mod support;
+
+use cases::{configs, run, tasks};
+use support::{CONTEXT, model, vocabulary};
+
+#[test]
+fn a_batch_gives_what_each_row_gives_alone() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    for config in configs() {
+        // Prompts of different lengths, with rows that end early.
+        let all: Vec<(Task, GenerationConfig)> = tasks(&vocabulary)
+            .into_iter()
+            .cycle()
+            .take(8)
+            .zip(0..)
+            .map(|(task, seed)| {
+                let config = GenerationConfig {
+                    seed,
+                    ..config.clone()
+                };
+                (task, config)
+            })
+            .collect();
+        let alone: Vec<Vec<TokenId>> = all
+            .iter()
+            .map(|(task, config)| run(&mut CachedDecoder::new(&model), task, config))
+            .collect();
+        let sequences = || -> Vec<Sequence> {
+            all.iter()
+                .map(|(task, config)| Sequence::new(task.clone(), config, CONTEXT).unwrap())
+                .collect()
+        };
+        let tokens = |sequences: Vec<Sequence>| -> Vec<Vec<TokenId>> {
+            sequences.iter().map(|s| s.tokens().to_vec()).collect()
+        };
+        let cached = generate_batch(&mut CachedDecoder::new(&model), sequences()).unwrap();
+        assert_eq!(tokens(cached), alone, "{config:?}");
+        let full = generate_batch(&mut FullDecoder::new(&model), sequences()).unwrap();
+        assert_eq!(tokens(full), alone, "{config:?}");
+    }
+}
+
+/// Writes down how many rows each step decodes.
+struct Watched<'a> {
+    decoder: CachedDecoder<'a>,
+    rows: Vec<usize>,
+}
+
+impl Decoder for Watched<'_> {
+    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
+        self.decoder.prefill(prompts)
+    }
+
+    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
+        self.rows.push(tokens.len());
+        self.decoder.decode(tokens)
+    }
+
+    fn select(&mut self, rows: &[usize]) {
+        self.decoder.select(rows);
+    }
+
+    fn truncate(&mut self, lengths: &[usize]) {
+        self.decoder.truncate(lengths);
+    }
+
+    fn forwarded_tokens(&self) -> usize {
+        self.decoder.forwarded_tokens()
+    }
+}
+
+#[test]
+fn a_place_that_becomes_free_is_taken_at_once() {
+    const TASKS: usize = 40;
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    // Longer prompts than those before them, shorter ones, and such that begin alike.
+    let mut kinds = tasks(&vocabulary);
+    for text in ["七上三丁丈万下", "七上三丁丈万", "七上"] {
+        kinds.push(Task::continuation(text, &vocabulary).unwrap());
+    }
+    for config in configs() {
+        let sequences: Vec<Sequence> = kinds
+            .iter()
+            .cycle()
+            .take(TASKS)
+            .zip(0..)
+            .map(|(task, seed)| {
+                let config = GenerationConfig {
+                    seed,
+                    max_new_tokens: 5 + 7 * (seed as usize % 5),
+                    ..config.clone()
+                };
+                Sequence::new(task.clone(), &config, CONTEXT).unwrap()
+            })
+            .collect();
+        let alone: Vec<Vec<TokenId>> = sequences
+            .iter()
+            .map(|sequence| {
+                let one = vec![sequence.clone()];
+                let ended = generate_batch(&mut CachedDecoder::new(&model), one).unwrap();
+                ended[0].tokens().to_vec()
+            })
+            .collect();
+        // What each prompt, its last token not counted, has in common with the text before it.
+        let pairs = sequences[1..].iter().zip(&alone);
+        let in_common: usize = pairs
+            .map(|(next, before)| {
+                let prompt = next.tokens();
+                let places = prompt[..prompt.len() - 1].iter().zip(before);
+                places.take_while(|(a, b)| a == b).count()
+            })
+            .sum();
+        assert!(in_common > 0);
+        let through_the_model: usize = alone.iter().map(|tokens| tokens.len() - 1).sum();
+        for places in [1, 3, 16] {
+            let mut cached = Watched {
+                decoder: CachedDecoder::new(&model),
+                rows: Vec::new(),
+            };
+            let waiting = || sequences.iter().cloned().map(Ok);
+            let mut batch = Batch::with_places(&mut cached, waiting(), places);
+            let together: Vec<Vec<TokenId>> = batch
+                .by_ref()
+                .map(|sequence| sequence.unwrap().tokens().to_vec())
+                .collect();
+            assert_eq!(together, alone, "{places} places, {config:?}");
+            let reused = batch.reused_tokens();
+            if places == 1 {
+                assert_eq!(reused, in_common);
+            }
+            assert_eq!(cached.forwarded_tokens() + reused, through_the_model);
+            // Full until nobody waits, and from then on only the last ones run.
+            assert_eq!(cached.rows[0], places);
+            assert!(cached.rows.is_sorted_by(|a, b| a >= b), "{:?}", cached.rows);
+            let full = cached.rows.iter().filter(|rows| **rows == places).count();
+            assert!(cached.rows.len() - full < CONTEXT, "{:?}", cached.rows);
+
+            let mut full = FullDecoder::new(&model);
+            let together: Vec<Vec<TokenId>> = Batch::with_places(&mut full, waiting(), places)
+                .map(|sequence| sequence.unwrap().tokens().to_vec())
+                .collect();
+            assert_eq!(together, alone, "{places} places, no cache, {config:?}");
+        }
+    }
+}
+
+#[test]
+fn a_prompt_that_is_too_long_keeps_no_other_waiting() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let config = GenerationConfig::default();
+    let long: String = std::iter::repeat_n('七', CONTEXT).collect();
+    let texts = ["一", &long, "七上", "三", &long];
+    let sequences = texts.map(|text| {
+        let task = Task::continuation(text, &vocabulary).unwrap();
+        Sequence::new(task, &config, CONTEXT)
+    });
+    let mut decoder = CachedDecoder::new(&model);
+    let results: Vec<_> = Batch::with_places(&mut decoder, sequences.into_iter(), 1).collect();
+    assert_eq!(results.len(), texts.len());
+    for (text, result) in texts.into_iter().zip(results) {
+        match result {
+            Ok(sequence) => assert!(text != long && sequence.finish_reason().is_some()),
+            Err(error) => assert!(text == long && error.to_string().contains("41"), "{error}"),
+        }
+    }
+}
