@@ -107,7 +107,9 @@ impl TrainingPlan {
         let state = match (self.is_rest, RunFolder::is_free(&self.folder)) {
             (true, _) => "goes on with the run there",
             (false, true) => "free",
-            (false, false) => "taken: go on with --resume, or name another folder with --out",
+            (false, false) => {
+                "taken: name another folder with --out, or go on with --resume if it is a run"
+            }
         };
         format!("{} ({state})", self.folder.display())
     }

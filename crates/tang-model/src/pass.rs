@@ -6,7 +6,7 @@ use burn::nn::Linear;
 
 use crate::device::CpuTensor;
 
-/// Rows from which each thread takes some of them through all layers. Of fewer, all threads take all
+/// Tokens from which each thread takes some rows through all layers. Of fewer, all threads take all
 /// rows through each layer: so each weight is read once.
 const WORTH_PARTS: usize = 12;
 

@@ -214,7 +214,7 @@ mod tests {
         for step in 1..=batches.per_epoch() {
             let batch = batches.get(step).clone();
             let length = batch.length();
-            assert!(batch.inputs.len() <= 64 + 32, "{}", batch.inputs.len());
+            assert!(batch.inputs.len() <= 64, "{}", batch.inputs.len());
             for row in 0..batch.rows {
                 let range = row * length..(row + 1) * length;
                 assert_eq!(batch.inputs[range.start], NEWLINE);

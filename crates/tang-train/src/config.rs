@@ -11,7 +11,7 @@ use crate::TrainError;
 /// Two runs of one configuration on one corpus give the same losses.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrainConfig {
-    /// Seed of the starting values and of the order of the poems.
+    /// Seed of the starting values, of the order of the poems, and of dropout.
     pub seed: u64,
     /// Optimiser steps in the whole run.
     pub steps: usize,

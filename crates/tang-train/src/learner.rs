@@ -13,7 +13,7 @@ use crate::{
     batches::{Batches, group_by_length},
     evaluation::evaluate,
     gradients::{batch_gradients, clip_global_norm},
-    optimizer::optimizer,
+    optimizer::{moments, optimizer},
     schedule::learning_rate,
     training_state::{Progress, TrainingState},
 };
@@ -63,14 +63,32 @@ impl Learner {
 
     /// Goes on from the state in a file.
     pub(crate) fn resume(state: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
-        let state = TrainingState::read(state)?;
+        let path = state;
+        let state = TrainingState::read(path)?;
         let got = corpus_sha256(&split);
         if got != state.progress.corpus {
             let wanted = state.progress.corpus;
             return Err(TrainError::OtherCorpus { wanted, got });
         }
         let vocabulary = split.vocabulary();
-        Self::new(state, vocabulary, split, device)
+        let learner = Self::new(state, vocabulary, split, device)?;
+        learner.has_moments(path)?;
+        Ok(learner)
+    }
+
+    /// Burn leaves out moments that it does not understand, and their parameters would start anew
+    /// without a word.
+    fn has_moments(&self, path: &Path) -> Result<(), TrainError> {
+        let got = self.optimizer.to_record().len();
+        let wanted = match self.progress.step {
+            0 => 0,
+            _ => moments(&self.progress.model),
+        };
+        if got == wanted {
+            return Ok(());
+        }
+        let reason = format!("{got} of {wanted} moments are there: start a new run");
+        Err(TrainError::damaged(path, reason))
     }
 
     fn new(
@@ -194,4 +212,49 @@ impl Learner {
 fn corpus_sha256(split: &Split) -> String {
     // A newline stands in no poem, so it keeps apart poems, and an empty line the two lists.
     sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tang_model::device;
+
+    use super::*;
+    use crate::Preset;
+
+    fn split() -> Split {
+        Split {
+            train: vec!["春眠不觉晓".to_owned(), "处处闻啼鸟".to_owned()],
+            validation: vec!["夜来风雨声".to_owned()],
+        }
+    }
+
+    #[test]
+    fn goes_on_only_with_all_moments() {
+        let device = device::cpu();
+        let model = ModelConfig {
+            width: 16,
+            feed_forward_width: 32,
+            layers: 1,
+            context: 24,
+            ..ModelConfig::tang_4l(0)
+        };
+        let mut learner = Learner::start(Preset::Quick.config(), model, split(), &device).unwrap();
+        let fresh = learner.optimizer.to_record();
+        learner.step().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state");
+        learner.state().write(&path).unwrap();
+        let resumed = Learner::resume(&path, split(), &device).unwrap();
+        assert_eq!(resumed.progress.step, 1);
+
+        let without = TrainingState {
+            optimizer: fresh,
+            ..learner.state()
+        };
+        without.write(&path).unwrap();
+        let error = Learner::resume(&path, split(), &device).err().unwrap();
+        // 4 matrices of the block with one each; 2 tables, and 4 biases and 6 vectors of norms, with
+        // two.
+        assert!(error.to_string().contains("0 of 28 moments"), "{error}");
+    }
 }

@@ -18,9 +18,8 @@ use tang_model::{ModelConfig, ParameterSpec, parameter_id, parameters};
 /// biases and norms are not decayed.
 pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimizer {
     let specs = parameters(model);
-    let matrices = specs.iter().filter(|spec| spec.shape.len() == 2);
-    let (hidden, embeddings): (Vec<_>, Vec<_>) =
-        matrices.partition(|spec| spec.path.starts_with("blocks."));
+    let (hidden, others): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| takes_muon(spec));
+    let embeddings = others.into_iter().filter(|spec| is_matrix(spec)).collect();
     let group = |specs: Vec<&ParameterSpec>| {
         ParamGroup::from_ids(specs.iter().map(|s| parameter_id(&s.path)).collect())
     };
@@ -30,6 +29,21 @@ pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimiz
     ModuleOptimizer::from(AdamW { weight_decay: 0.0 })
         .with_group(group(embeddings), AdamW { weight_decay }, None)
         .with_group(group(hidden), muon.build(), None)
+}
+
+/// Tensors that the optimiser keeps from one step to the next: one a parameter of Muon, two a
+/// parameter of AdamW.
+pub(crate) fn moments(model: &ModelConfig) -> usize {
+    let of = |spec: &ParameterSpec| if takes_muon(spec) { 1 } else { 2 };
+    parameters(model).iter().map(of).sum()
+}
+
+fn is_matrix(spec: &ParameterSpec) -> bool {
+    spec.shape.len() == 2
+}
+
+fn takes_muon(spec: &ParameterSpec) -> bool {
+    is_matrix(spec) && spec.path.starts_with("blocks.")
 }
 
 /// Burn's optimiser of the same name, with the same state, in one pass instead of twelve.
@@ -164,28 +178,24 @@ mod tests {
         model.visit(&mut waves);
         let after = optimizer(&config, 0.0).step(0.1, model, waves.0);
         let after = Weights::of(&after.valid());
-        for spec in parameters(&config) {
-            let pairs = after
-                .values(&spec.path)
-                .iter()
-                .zip(before.values(&spec.path));
-            let step: Vec<f32> = pairs.map(|(a, b)| a - b).collect();
-            if spec.path.ends_with("attention.output.weight") {
-                // [8, 8]: rows at right angles, each as long as 0.1 x 0.2 x sqrt(8) x about 1.
-                let unit = 0.1 * 0.2 * 8_f32.sqrt();
-                for (i, a) in step.chunks(8).enumerate() {
-                    for (j, b) in step.chunks(8).enumerate() {
-                        let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
-                        let wanted = if i == j { 1.0 } else { 0.0 };
-                        let got = product / (unit * unit);
-                        assert!((got - wanted).abs() < 0.5, "{i} {j}: {got}");
-                    }
-                }
-            } else if spec.path == "token_embedding" {
-                // AdamW's first step has the gradient's sign and one length.
-                assert!(step.iter().skip(1).all(|s| (s.abs() - 0.1).abs() < 1e-4));
+        let step = |path: &str| -> Vec<f32> {
+            let pairs = after.values(path).iter().zip(before.values(path));
+            pairs.map(|(a, b)| a - b).collect()
+        };
+        // [8, 8]: rows at right angles, each as long as 0.1 x 0.2 x sqrt(8) x about 1.
+        let unit = 0.1 * 0.2 * 8_f32.sqrt();
+        let hidden = step("blocks.0.attention.output.weight");
+        for (i, a) in hidden.chunks(8).enumerate() {
+            for (j, b) in hidden.chunks(8).enumerate() {
+                let product: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                let wanted = if i == j { 1.0 } else { 0.0 };
+                let got = product / (unit * unit);
+                assert!((got - wanted).abs() < 0.5, "{i} {j}: {got}");
             }
         }
+        // AdamW's first step has the gradient's sign and one length; the first gradient is 0.
+        let embedding = step("token_embedding");
+        assert!(embedding[1..].iter().all(|s| (s.abs() - 0.1).abs() < 1e-4));
     }
 
     #[test]

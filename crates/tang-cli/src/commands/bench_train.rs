@@ -45,7 +45,7 @@ pub struct Options {
     /// A program to race with [default: scripts/torch_peer.py, if .venv-hf has a Python]
     #[arg(long, value_name = "COMMAND")]
     peer: Option<String>,
-    /// Which network to train: tang-4l or minimind-4l
+    /// Which network to train: tang-4l, which has the geometry of the peer, or minimind-4l
     #[arg(long, default_value_t)]
     model: ModelPreset,
     /// Turns, each a short run of either
@@ -81,40 +81,46 @@ pub fn run(options: &Options) -> Result<()> {
     );
     let out = &options.out;
     if options.full {
-        options.is_free(&out.join(RUN))?;
+        is_free(&out.join(RUN))?;
         if peer_log.is_none() {
-            options.is_free(&out.join(PEER_LOG))?;
+            is_free(&out.join(PEER_LOG))?;
         }
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let (throughput, utilization) = options.speed(&split, peer.as_ref())?;
+    let race = options
+        .full
+        .then(|| options.race(split, peer.as_ref(), peer_log))
+        .transpose();
+    // What was measured is kept and printed, whatever fails after it.
+    let (race, raced) = match race {
+        Ok(race) => (race, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     let bench = BenchTrain {
         provenance: Provenance::this(source_commit()),
         model: options.model.name(),
         throughput,
         utilization,
-        race: match options.full {
-            true => Some(options.race(split, peer.as_ref(), peer_log)?),
-            false => None,
-        },
+        race,
     };
     let json = serde_json::to_string(&bench)?;
     let written = write_report(out, &bench);
-    // Printed even where it cannot be kept.
     writeln!(io::stdout().lock(), "{bench}\n\n{json}")?;
-    written
+    raced.and(written)
+}
+
+/// Checks that nothing is in the way of what a race writes.
+fn is_free(path: &Path) -> Result<()> {
+    ensure!(
+        !path.exists(),
+        "{} is there already: give another --out, or move it away; a whole log of the peer can be used again with --peer-log",
+        path.display()
+    );
+    Ok(())
 }
 
 impl Options {
-    fn is_free(&self, path: &Path) -> Result<()> {
-        ensure!(
-            !path.exists(),
-            "{} is there already: give another --out, or move it away; a whole log of the peer can be used again with --peer-log",
-            path.display()
-        );
-        Ok(())
-    }
-
     fn peer(&self) -> Result<Option<Peer>> {
         if let Some(line) = &self.peer {
             return Peer::new(line).map(Some);

@@ -57,7 +57,7 @@ pub struct Options {
     /// Go on with the run in that folder, as it was started; repeat --out and --corpus
     #[arg(long, conflicts_with_all = ["seed", "steps", "context", "kv_heads"])]
     resume: bool,
-    /// Seed of the starting values and of the order of the poems [default: 0]
+    /// Seed of the starting values, of the order of the poems, and of dropout [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Train this many steps instead of the preset's
@@ -169,7 +169,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let (folder, split) = if options.resume {
         (RunFolder::resume(&path)?, options.split()?)
     } else {
-        // What can be wrong comes before the folder, so that a failure leaves no empty one behind.
+        // What can be wrong with the options comes before the folder.
         options.config().validate()?;
         options.geometry().validate()?;
         let split = options.split()?;

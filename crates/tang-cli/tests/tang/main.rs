@@ -11,6 +11,7 @@ mod eval;
 mod interrupted_training;
 mod kv_cost;
 mod lab;
+mod likeliest_poems;
 mod logits;
 mod model;
 mod next;

@@ -106,7 +106,7 @@ fn a_dry_run_of_a_rest_counts_what_is_left() {
     let before = files();
     let again = prints(&[&start[..], &["--dry-run"]].concat());
     assert!(
-        line(&again, "output").contains("(taken: go on with --resume"),
+        line(&again, "output").contains("(taken: name another folder"),
         "{again}"
     );
     let resume = [
