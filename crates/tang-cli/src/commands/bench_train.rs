@@ -54,7 +54,7 @@ pub struct Options {
     /// Steps of a short run
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..))]
     steps: u16,
-    /// Run the peer to its end, too, and then ours until it is as good: about an hour
+    /// Run the peer to its end, too, and then ours until it is as good: about half an hour
     #[arg(long)]
     full: bool,
     /// What an earlier whole run of the peer printed (peer.jsonl), instead of another run
