@@ -112,31 +112,50 @@ mod tests {
 
     use super::*;
 
-    /// Gives every parameter a gradient of zeros.
-    struct Zeros(GradientsParams);
+    /// Gives every parameter a gradient: a wave of this height.
+    struct Waves {
+        height: f32,
+        gradients: GradientsParams,
+    }
 
-    impl ModuleVisitor for Zeros {
+    impl ModuleVisitor for Waves {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            self.0.register(param.id, param.val().inner().zeros_like());
+            let value = param.val().inner();
+            let count = value.shape().num_elements();
+            let waves = (0..count).map(|i| self.height * (i as f32 * i as f32).sin());
+            let waves = TensorData::new(waves.collect::<Vec<f32>>(), value.shape());
+            let waves = Tensor::<D>::from_data(waves, &value.device());
+            self.gradients.register(param.id, waves);
         }
     }
 
-    #[test]
-    fn matrices_decay_and_vectors_do_not() {
-        let config = ModelConfig {
+    fn tiny() -> ModelConfig {
+        ModelConfig {
             width: 8,
             feed_forward_width: 16,
             layers: 1,
             ..ModelConfig::tang_4l(7)
-        };
-        let before = Weights::random(&config, 4);
+        }
+    }
+
+    /// Weights before and after a step at rate 0.1.
+    fn one_step(weight_decay: f32, height: f32) -> [Weights; 2] {
+        let before = Weights::random(&tiny(), 4);
         let device = device::cpu().autodiff();
-        let model = Transformer::new(config, before.clone(), &device).unwrap();
-        let mut zeros = Zeros(GradientsParams::new());
-        model.visit(&mut zeros);
-        let after = optimizer(&config, 0.5).step(0.1, model, zeros.0);
-        let after = Weights::of(&after.valid());
-        for spec in parameters(&config) {
+        let model = Transformer::new(tiny(), before.clone(), &device).unwrap();
+        let mut waves = Waves {
+            height,
+            gradients: GradientsParams::new(),
+        };
+        model.visit(&mut waves);
+        let after = optimizer(&tiny(), weight_decay).step(0.1, model, waves.gradients);
+        [before, Weights::of(&after.valid())]
+    }
+
+    #[test]
+    fn matrices_decay_and_vectors_do_not() {
+        let [before, after] = one_step(0.5, 0.0);
+        for spec in parameters(&tiny()) {
             // With no gradient a step is the decay alone: 1 - rate x decay.
             let factor = if spec.shape.len() == 2 { 0.95 } else { 1.0 };
             let pairs = before
@@ -149,35 +168,9 @@ mod tests {
         }
     }
 
-    /// Gives every parameter a gradient of irregular numbers.
-    struct Waves(GradientsParams);
-
-    impl ModuleVisitor for Waves {
-        fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-            let value = param.val().inner();
-            let count = value.shape().num_elements();
-            let waves: Vec<f32> = (0..count).map(|i| (i as f32 * i as f32).sin()).collect();
-            let waves = TensorData::new(waves, value.shape());
-            self.0
-                .register(param.id, Tensor::<D>::from_data(waves, &value.device()));
-        }
-    }
-
     #[test]
     fn matrices_of_blocks_take_orthogonal_steps() {
-        let config = ModelConfig {
-            width: 8,
-            feed_forward_width: 16,
-            layers: 1,
-            ..ModelConfig::tang_4l(7)
-        };
-        let before = Weights::random(&config, 4);
-        let device = device::cpu().autodiff();
-        let model = Transformer::new(config, before.clone(), &device).unwrap();
-        let mut waves = Waves(GradientsParams::new());
-        model.visit(&mut waves);
-        let after = optimizer(&config, 0.0).step(0.1, model, waves.0);
-        let after = Weights::of(&after.valid());
+        let [before, after] = one_step(0.0, 1.0);
         let step = |path: &str| -> Vec<f32> {
             let pairs = after.values(path).iter().zip(before.values(path));
             pairs.map(|(a, b)| a - b).collect()
