@@ -52,7 +52,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(3..))]
     turns: u8,
     /// Steps of a short run
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
     steps: u16,
     /// Run the peer to its end, too, and then ours until it is as good: about half an hour
     #[arg(long)]
@@ -182,7 +182,8 @@ impl Options {
         let config = TrainConfig {
             batch_tokens,
             evaluate_every: usize::MAX,
-            ..Preset::Default.config()
+            // Without dropout, which the peer does not have either.
+            ..Preset::Quick.config()
         };
         let mut trainer = self.start(config, split, &folder)?;
         let mut watch = StopAfter {
