@@ -14,8 +14,14 @@ mod swiglu;
 
 use burn::{
     backend::{
-        Autodiff, Backend, Dispatch, Flex, autodiff::checkpoint::strategy::CheckpointStrategy,
-        backend_extension, flex::FlexTensor, tensor::FloatTensor,
+        Autodiff, Backend, Dispatch, Flex,
+        autodiff::{
+            checkpoint::strategy::CheckpointStrategy,
+            ops::{Backward, NodeGuard, OpsKind},
+        },
+        backend_extension,
+        flex::FlexTensor,
+        tensor::FloatTensor,
     },
     tensor::{Shape, Tensor, TensorData},
 };
@@ -286,6 +292,20 @@ fn change<R>(tensor: FlexTensor, kernel: impl FnOnce(&mut [f32]) -> R) -> (FlexT
     let mut data = tensor.into_data();
     let result = kernel(data.as_mut_slice().expect(FLOATS));
     (FlexTensor::from_data(data), result)
+}
+
+/// Puts an operation into the graph of its inputs, if any of them wants a gradient; `state` is what its
+/// backward pass reads.
+fn track<C: CheckpointStrategy, B: Backward<Flex, N>, const N: usize>(
+    operation: B,
+    inputs: [NodeGuard; N],
+    state: impl FnOnce() -> B::State,
+    output: FlexTensor,
+) -> FloatTensor<Autodiff<Flex, C>> {
+    match operation.prepare::<C>(inputs).compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => prepared.finish(state(), output),
+        OpsKind::UnTracked(prepared) => prepared.finish(output),
+    }
 }
 
 fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {

@@ -64,11 +64,11 @@ impl TrainConfig {
 /// How long to train: the one dial. Times are those of two cores of a 2020s server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
-    /// About 4 minutes.
+    /// About 5 minutes.
     Quick,
-    /// About 10 minutes.
+    /// About 11 minutes.
     Default,
-    /// About 20 minutes.
+    /// About 22 minutes.
     Best,
 }
 

@@ -35,7 +35,7 @@ const INTERRUPTED: u8 = 130;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
-    /// How long to train: quick (about 4 minutes), default (10) or best (20)
+    /// How long to train: quick (about 5 minutes), default (11) or best (22)
     /// [default: default]
     #[arg(long)]
     preset: Option<Preset>,

@@ -26,6 +26,18 @@ fn wait_for(stderr: &mut impl BufRead, start: &str) {
     }
 }
 
+/// `train` on the sample, with these words.
+fn of_the_sample<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [&["train", "--corpus", SAMPLE], words].concat()
+}
+
+/// Starts it.
+fn train_in_the_background(words: &[&str]) -> Child {
+    let mut train = tang(of_the_sample(words));
+    let pipes = train.stdout(Stdio::piped()).stderr(Stdio::piped());
+    pipes.spawn().unwrap()
+}
+
 /// Sends a signal, for instance `-INT`.
 fn signal(child: &Child, name: &str) {
     let kill = Command::new("kill")
@@ -38,19 +50,15 @@ fn signal(child: &Child, name: &str) {
 fn an_interrupted_run_is_saved_and_goes_on() {
     let folder = TempDir::new().unwrap();
     let out = argument(&folder);
-    let start = ["train", "--steps", "19", "--corpus", SAMPLE, "--out", out];
-    let resume = ["train", "--resume", "--corpus", SAMPLE, "--out", out];
+    let start = ["--steps", "19", "--out", out];
+    let resume = ["--resume", "--out", out];
     let resume_line = format!("`tang train --resume --out {out} --corpus {SAMPLE}`");
     let mut stopped_at = 0;
     for (words, name) in [(start.as_slice(), "-INT"), (&resume, "-TERM")] {
-        let mut child = tang(words)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = train_in_the_background(words);
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         wait_for(&mut stderr, "step ");
-        fails(&start, 1, "another training is writing to");
+        fails(&of_the_sample(&start), 1, "another training is writing to");
         signal(&child, name);
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
@@ -66,7 +74,7 @@ fn an_interrupted_run_is_saved_and_goes_on() {
         assert!(stopped_at < step && step < 19, "{stopped_at} {step}");
         stopped_at = step;
     }
-    assert_eq!(prints(&resume), format!("{out}\n"));
+    assert_eq!(prints(&of_the_sample(&resume)), format!("{out}\n"));
     assert_eq!(last_step(folder.path()), 19);
 }
 
@@ -75,11 +83,7 @@ fn an_interrupted_run_is_saved_and_goes_on() {
 fn a_run_keeps_the_memory_that_it_frees() {
     let folder = TempDir::new().unwrap();
     let out = argument(&folder);
-    let mut child = tang(["train", "--steps", "20", "--corpus", SAMPLE, "--out", out])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = train_in_the_background(&["--steps", "20", "--out", out]);
     wait_for(&mut BufReader::new(child.stderr.take().unwrap()), "step ");
     let environment = fs::read(format!("/proc/{}/environ", child.id())).unwrap();
     child.kill().unwrap();
@@ -92,11 +96,7 @@ fn a_run_keeps_the_memory_that_it_frees() {
 fn a_second_interrupt_ends_a_run_at_once() {
     let folder = TempDir::new().unwrap();
     let out = argument(&folder);
-    let mut child = tang(["train", "--steps", "20", "--corpus", SAMPLE, "--out", out])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = train_in_the_background(&["--steps", "20", "--out", out]);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     wait_for(&mut stderr, "step 2/20");
     signal(&child, "-INT");

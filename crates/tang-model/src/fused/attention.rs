@@ -6,7 +6,7 @@ use burn::{
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
+            ops::{Backward, Ops, unary},
         },
         flex::FlexTensor,
         tensor::FloatTensor,
@@ -15,7 +15,7 @@ use burn::{
 };
 use tang_kernels::AttentionShape;
 
-use super::{read, tensor};
+use super::{read, tensor, track};
 
 /// What a projection `[batch, length, (heads + 2 kv_heads) x head_dim]` holds.
 fn shape_of(projection: &impl TensorMetadata, heads: usize, kv_heads: usize) -> AttentionShape {
@@ -86,17 +86,15 @@ impl Backward<Flex, 1> for SelfAttention {
         gradients: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
-        let [node] = ops.parents;
-        let gradient = gradients.consume::<Flex>(&ops.node);
         let (projection, shape) = ops.state;
-        if let Some(node) = node {
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
             let result = read(&projection, |projection| {
                 read(&gradient, |gradient| {
                     tang_kernels::attention_gradient(projection, gradient, shape)
                 })
             });
-            gradients.register::<Flex>(node.id, tensor(result, projection.shape()));
-        }
+            tensor(result, projection.shape())
+        });
     }
 }
 
@@ -107,13 +105,11 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
 ) -> FloatTensor<Autodiff<Flex, C>> {
     let output = forward(projection.primitive(), heads, kv_heads);
     let nodes = [projection.node()];
-    match SelfAttention.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => {
-            let shape = shape_of(projection.primitive(), heads, kv_heads);
-            prepared.finish((projection.primitive().clone(), shape), output)
-        }
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    let saved = || {
+        let shape = shape_of(projection.primitive(), heads, kv_heads);
+        (projection.primitive().clone(), shape)
+    };
+    track::<C, _, _>(SelfAttention, nodes, saved, output)
 }
 
 #[cfg(test)]

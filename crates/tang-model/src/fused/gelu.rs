@@ -5,13 +5,13 @@ use burn::backend::{
     autodiff::{
         checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
         grads::Gradients,
-        ops::{Backward, Ops, OpsKind},
+        ops::{Backward, Ops, unary},
     },
     flex::FlexTensor,
     tensor::FloatTensor,
 };
 
-use super::{change, read, tensor};
+use super::{change, read, tensor, track};
 
 /// x sigmoid(x (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a.
 pub(super) fn composed<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
@@ -39,14 +39,12 @@ impl Backward<Flex, 1> for Gelu {
         gradients: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
-        let [x] = ops.parents;
-        let gradient = gradients.consume::<Flex>(&ops.node);
-        if let Some(node) = x {
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
             let (gradient, ()) = change(gradient, |gradient| {
                 read(&ops.state, |x| tang_kernels::gelu_gradient(x, gradient));
             });
-            gradients.register::<Flex>(node.id, gradient);
-        }
+            gradient
+        });
     }
 }
 
@@ -54,10 +52,7 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
     x: FloatTensor<Autodiff<Flex, C>>,
 ) -> FloatTensor<Autodiff<Flex, C>> {
     let output = forward(x.primitive());
-    match Gelu.prepare::<C>([x.node()]).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish(x.primitive().clone(), output),
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    track::<C, _, _>(Gelu, [x.node()], || x.primitive().clone(), output)
 }
 
 #[cfg(test)]

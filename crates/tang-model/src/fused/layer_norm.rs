@@ -5,13 +5,13 @@ use burn::backend::{
     autodiff::{
         checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
         grads::Gradients,
-        ops::{Backward, Ops, OpsKind},
+        ops::{Backward, Ops},
     },
     flex::FlexTensor,
     tensor::FloatTensor,
 };
 
-use super::{change, read, tensor};
+use super::{change, read, tensor, track};
 
 pub(super) fn forward(
     x: &FlexTensor,
@@ -75,17 +75,12 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
 ) -> FloatTensor<Autodiff<Flex, C>> {
     let output = forward(x.primitive(), gamma.primitive(), beta.primitive(), epsilon);
     let nodes = [x.node(), gamma.node(), beta.node()];
-    match LayerNorm.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => {
-            let saved = Saved {
-                x: x.primitive().clone(),
-                gamma: gamma.primitive().clone(),
-                epsilon,
-            };
-            prepared.finish(saved, output)
-        }
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    let saved = || Saved {
+        x: x.primitive().clone(),
+        gamma: gamma.primitive().clone(),
+        epsilon,
+    };
+    track::<C, _, _>(LayerNorm, nodes, saved, output)
 }
 
 #[cfg(test)]

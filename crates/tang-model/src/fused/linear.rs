@@ -6,7 +6,7 @@ use burn::{
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
+            ops::{Backward, Ops},
         },
         flex::FlexTensor,
         ops::FloatTensorOps,
@@ -15,7 +15,7 @@ use burn::{
     tensor::Shape,
 };
 
-use super::{change, read, tensor};
+use super::{change, read, tensor, track};
 
 /// All positions as rows of one matrix: one large product is faster than one a text.
 fn rows(x: FlexTensor) -> FlexTensor {
@@ -83,16 +83,11 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
         bias.primitive(),
     );
     let nodes = [x.node(), weight.node(), bias.node()];
-    match Linear.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => {
-            let saved = Saved {
-                x: x.primitive().clone(),
-                weight: weight.primitive().clone(),
-            };
-            prepared.finish(saved, output)
-        }
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    let saved = || Saved {
+        x: x.primitive().clone(),
+        weight: weight.primitive().clone(),
+    };
+    track::<C, _, _>(Linear, nodes, saved, output)
 }
 
 #[cfg(test)]

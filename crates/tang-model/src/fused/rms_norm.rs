@@ -6,7 +6,7 @@ use burn::{
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
+            ops::{Backward, Ops},
         },
         flex::FlexTensor,
         tensor::FloatTensor,
@@ -14,7 +14,7 @@ use burn::{
     tensor::Shape,
 };
 
-use super::{change, read, tensor};
+use super::{change, read, tensor, track};
 
 /// gamma x / sqrt(mean of x^2 + epsilon).
 pub(super) fn composed<B: Backend>(
@@ -82,17 +82,12 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
 ) -> FloatTensor<Autodiff<Flex, C>> {
     let output = forward(x.primitive(), gamma.primitive(), epsilon);
     let nodes = [x.node(), gamma.node()];
-    match RmsNorm.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => {
-            let saved = Saved {
-                x: x.primitive().clone(),
-                gamma: gamma.primitive().clone(),
-                epsilon,
-            };
-            prepared.finish(saved, output)
-        }
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    let saved = || Saved {
+        x: x.primitive().clone(),
+        gamma: gamma.primitive().clone(),
+        epsilon,
+    };
+    track::<C, _, _>(RmsNorm, nodes, saved, output)
 }
 
 #[cfg(test)]

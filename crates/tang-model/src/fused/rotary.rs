@@ -6,7 +6,7 @@ use burn::{
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
+            ops::{Backward, Ops, unary},
         },
         flex::FlexTensor,
         tensor::FloatTensor,
@@ -15,7 +15,7 @@ use burn::{
 };
 use tang_kernels::Rotary;
 
-use super::{change, read};
+use super::{change, read, track};
 
 /// (a, b) -> (a cos - b sin, b cos + a sin) for each pair.
 pub(super) fn composed<B: Backend>(
@@ -99,15 +99,12 @@ impl Backward<Flex, 1> for Rotation {
         gradients: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
-        let [node] = ops.parents;
         let Saved { cos, sin, heads } = ops.state;
-        let gradient = gradients.consume::<Flex>(&ops.node);
-        if let Some(node) = node {
-            let result = change_by(gradient, (&cos, &sin), |rotary, gradient, columns| {
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
+            change_by(gradient, (&cos, &sin), |rotary, gradient, columns| {
                 rotary.turn_back(gradient, columns, heads);
-            });
-            gradients.register::<Flex>(node.id, result);
-        }
+            })
+        });
     }
 }
 
@@ -122,10 +119,7 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
     // Moved, so that the numbers are turned where they lie.
     let (projection, node) = projection.into_parts();
     let output = forward(projection, &cos, &sin, heads);
-    match Rotation.prepare::<C>([node]).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish(Saved { cos, sin, heads }, output),
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    track::<C, _, _>(Rotation, [node], || Saved { cos, sin, heads }, output)
 }
 
 #[cfg(test)]

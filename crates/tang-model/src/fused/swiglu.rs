@@ -6,7 +6,7 @@ use burn::{
         autodiff::{
             checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
             grads::Gradients,
-            ops::{Backward, Ops, OpsKind},
+            ops::{Backward, Ops, unary},
         },
         flex::FlexTensor,
         tensor::FloatTensor,
@@ -14,7 +14,7 @@ use burn::{
     tensor::Slice,
 };
 
-use super::{change, read, tensor};
+use super::{change, read, tensor, track};
 
 /// silu(gate) x value.
 pub(super) fn composed<B: Backend>(gates_and_values: FloatTensor<B>) -> FloatTensor<B> {
@@ -52,17 +52,15 @@ impl Backward<Flex, 1> for Swiglu {
         gradients: &mut Gradients,
         _checkpointer: &mut Checkpointer,
     ) {
-        let [node] = ops.parents;
-        let gradient = gradients.consume::<Flex>(&ops.node);
-        let [_, _, inner] = gradient.shape().dims();
-        if let Some(node) = node {
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
+            let [_, _, inner] = gradient.shape().dims();
             let (result, ()) = change(ops.state, |x| {
                 read(&gradient, |gradient| {
                     tang_kernels::swiglu_gradient(x, inner, gradient);
                 });
             });
-            gradients.register::<Flex>(node.id, result);
-        }
+            result
+        });
     }
 }
 
@@ -71,10 +69,12 @@ pub(super) fn differentiable<C: CheckpointStrategy>(
 ) -> FloatTensor<Autodiff<Flex, C>> {
     let output = forward(gates_and_values.primitive());
     let nodes = [gates_and_values.node()];
-    match Swiglu.prepare::<C>(nodes).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish(gates_and_values.primitive().clone(), output),
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
+    track::<C, _, _>(
+        Swiglu,
+        nodes,
+        || gates_and_values.primitive().clone(),
+        output,
+    )
 }
 
 #[cfg(test)]
