@@ -5,8 +5,8 @@ use tang_tokenizer::TokenId;
 
 use crate::candidates::{Candidate, Candidates};
 
-/// Words of noise that are made at once.
-const BLOCK: usize = 64;
+/// Words of noise that are sooner skipped than read over.
+const FAR: TokenId = 64;
 
 /// The token that was chosen, and how narrowly.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,22 +61,17 @@ impl Sampler {
 }
 
 fn add_gumbel(mut rng: ChaCha8Rng, candidates: &mut [Candidate]) {
-    // Token t has word t of the stream; in the order of tokens, each block is made once.
+    // Token t has word t of the stream, which is read in the order of tokens.
     candidates.sort_unstable_by_key(|candidate| candidate.token);
-    let mut block = [0_u32; BLOCK];
-    let mut made = None;
+    let mut next = 0;
     for candidate in candidates {
-        let (index, word) = (
-            candidate.token as usize / BLOCK,
-            candidate.token as usize % BLOCK,
-        );
-        if made != Some(index) {
-            rng.set_word_pos((index * BLOCK) as u128);
-            block.fill_with(|| rng.next_u32());
-            made = Some(index);
+        match candidate.token - next {
+            ahead @ ..FAR => (0..ahead).for_each(|_| _ = rng.next_u32()),
+            _ => rng.set_word_pos(u128::from(candidate.token)),
         }
+        next = candidate.token + 1;
         // In the middle of its cell, so that it is never 0 or 1.
-        let uniform = (f64::from(block[word]) + 0.5) / 2_f64.powi(32);
+        let uniform = (f64::from(rng.next_u32()) + 0.5) / 2_f64.powi(32);
         candidate.logit += -(-uniform.ln()).ln() as f32;
     }
 }

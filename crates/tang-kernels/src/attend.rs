@@ -12,17 +12,13 @@ const BLOCK: usize = 8;
 
 /// Attention of new tokens to themselves, to each other and to those before them. Each row's keys
 /// and values are written behind those that it holds, and read in place.
-pub struct Attend<'a> {
+pub struct Attend<'a, 'b> {
     /// Projected tokens, `[rows, added, (heads + 2 kv_heads) x head_dim]`: queries, keys, values.
     pub projected: &'a [f32],
     /// Cosines and sines that turn queries and keys, each `[rows, added, head_dim / 2]`.
     pub rotation: Option<(&'a [f32], &'a [f32])>,
-    /// Tokens that each row holds already.
-    pub starts: &'a [usize],
-    /// Keys, `[rows, kv_heads, head_dim, capacity]`: so all products with one query are sums of rows.
-    pub keys: &'a mut [f32],
-    /// Values, `[rows, kv_heads, capacity, head_dim]`.
-    pub values: &'a mut [f32],
+    /// What each row holds already.
+    pub held: &'a mut [Held<'b>],
     /// Query heads.
     pub heads: usize,
     /// Key/value heads.
@@ -31,20 +27,32 @@ pub struct Attend<'a> {
     pub head_dim: usize,
 }
 
-impl Attend<'_> {
+/// Tokens that a row holds, and room behind them.
+pub struct Held<'a> {
+    /// So many tokens.
+    pub length: usize,
+    /// Keys, `[kv_heads, head_dim, capacity]`: so all products with one query are sums of rows.
+    pub keys: &'a mut [f32],
+    /// Values, `[kv_heads, capacity, head_dim]`.
+    pub values: &'a mut [f32],
+}
+
+impl Attend<'_, '_> {
     /// What the new tokens gather, `[rows, added, heads x head_dim]`.
     pub fn run(self) -> Vec<f32> {
-        let rows = self.starts.len();
         let columns = (self.heads + 2 * self.kv_heads) * self.head_dim;
         let width = self.heads * self.head_dim;
-        let added = self.projected.len() / (rows * columns);
-        let mut out = vec![0.0; rows * added * width];
+        let added = self.projected.len() / (self.held.len() * columns);
+        let mut out = vec![0.0; self.held.len() * added * width];
         if out.is_empty() {
             return out;
         }
-        let held = self.keys.len() / rows;
         let arch = Arch::new();
-        let row = |index: usize, keys, values, out| {
+        let rows = self
+            .held
+            .iter_mut()
+            .zip(out.chunks_exact_mut(added * width));
+        for (index, (held, out)) in rows.enumerate() {
             let turns = added * (self.head_dim / 2);
             let turns = index * turns..(index + 1) * turns;
             arch.dispatch(Row {
@@ -52,20 +60,14 @@ impl Attend<'_> {
                 rotation: self
                     .rotation
                     .map(|(cos, sin)| (&cos[turns.clone()], &sin[turns])),
-                start: self.starts[index],
-                keys,
-                values,
+                start: held.length,
+                keys: &mut *held.keys,
+                values: &mut *held.values,
                 out,
                 heads: self.heads,
                 kv_heads: self.kv_heads,
                 head_dim: self.head_dim,
             });
-        };
-        let keys = self.keys.chunks_exact_mut(held);
-        let values = self.values.chunks_exact_mut(held);
-        let parts = keys.zip(values).zip(out.chunks_exact_mut(added * width));
-        for (index, ((keys, values), out)) in parts.enumerate() {
-            row(index, keys, values, out);
         }
         out
     }

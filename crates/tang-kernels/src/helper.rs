@@ -1,145 +1,214 @@
 //! A second thread that waits awake.
 //!
-//! The products of one token take a few microseconds each, less than it takes to wake a thread. So
-//! the helper stays awake for a moment after each piece of work: while a text is decoded it is
-//! always there, and soon after it sleeps.
+//! A token takes a tenth of a millisecond, not much more than it takes to wake a thread. So the
+//! helper stays awake for a moment after each piece of work: while a text is decoded it is always
+//! there, and soon after it sleeps.
 
 use std::{
-    hint,
+    any::Any,
+    hint, mem,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
+        Arc, LazyLock, Mutex, MutexGuard, TryLockError,
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
 /// How long the helper waits for work until it sleeps: longer than the draw of a token takes.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// Where both parts take this much longer than one after the other would have, the helper has no
-/// processor of its own: another program has it.
+/// How long work lies there until the caller does it without the helper.
+const PATIENCE: Duration = Duration::from_micros(25);
+
+/// Where more than this and half of the time was spent waiting, the helper has no processor of its
+/// own: another program has it.
 const LATE: Duration = Duration::from_micros(100);
 
-/// Pieces of work that are then done alone.
-const ALONE: usize = 250;
+/// Pieces of work that are then done without it, and where it did not come in time.
+const ALONE: usize = 30;
 
-/// Turns of waiting between two looks at the clock.
+/// Turns of waiting between two looks at the clock, and two offers of the processor to others.
 const TURNS_PER_LOOK: usize = 64;
 
-/// Turns of waiting for a result until the processor is offered to the helper.
-const TURNS_UNTIL_YIELD: usize = 4_096;
+/// Work that is lent to the helper.
+type Work<'a> = &'a mut (dyn FnMut() + Send + 'a);
 
-type Work = Box<dyn FnOnce() -> Vec<f32> + Send>;
+/// What a side that waits for the other one panics with, if that one did.
+pub(crate) struct OtherPanicked;
+
+// What is on the desk.
+const NOTHING: u8 = 0;
+const WORK: u8 = 1;
+const WORK_IN_HAND: u8 = 2;
+const RESULT: u8 = 3;
 
 /// What the two threads share.
 #[derive(Default)]
 struct Desk {
-    work: Mutex<Option<Work>>,
-    result: Mutex<Option<Vec<f32>>>,
-    has_work: AtomicBool,
-    has_result: AtomicBool,
+    work: Mutex<Option<Work<'static>>>,
+    /// With what the work panicked.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    state: AtomicU8,
     asleep: AtomicBool,
 }
 
 struct Helper {
     desk: Arc<Desk>,
-    thread: JoinHandle<()>,
+    thread: Thread,
     /// Pieces of work to do without it.
     alone: usize,
 }
 
 /// None where the system gives no thread.
 static HELPER: LazyLock<Option<Mutex<Helper>>> = LazyLock::new(|| {
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(Desk {
+        // Until it has begun.
+        asleep: true.into(),
+        ..Desk::default()
+    });
     let own = Arc::clone(&desk);
     let thread = thread::Builder::new().name("helper".to_owned());
     let thread = thread.spawn(move || own.serve()).ok()?;
     Some(Mutex::new(Helper {
         desk,
-        thread,
+        thread: thread.thread().clone(),
         alone: 0,
     }))
 });
 
-/// Does `own` here and `other` on the helper, at the same time, and gives the result of `other`;
-/// both here, if the helper is busy or the program is kept to one thread.
-pub(crate) fn both(
-    own: impl FnOnce(),
-    other: impl FnOnce() -> Vec<f32> + Send + 'static,
-) -> Vec<f32> {
-    let mut helper = match rayon::current_num_threads() {
-        1 => None,
-        _ => HELPER.as_ref().and_then(|helper| helper.try_lock().ok()),
+/// Does `own` here and `other` on the helper, at the same time: true. Or nothing, if the helper is not
+/// there at once, or the program is kept to one thread: false. `own` says how long it waited for
+/// `other`.
+///
+/// # Panics
+///
+/// If one of the two does, once both have ended.
+pub(crate) fn both(own: impl FnOnce() -> Duration, other: Work<'_>) -> bool {
+    let Some(mut helper) = free_helper() else {
+        return false;
     };
-    if let Some(helper) = &mut helper
-        && helper.alone > 0
-    {
+    if helper.alone > 0 {
         helper.alone -= 1;
+        return false;
     }
-    let Some(mut helper) = helper.filter(|helper| helper.alone == 0) else {
-        own();
-        return other();
-    };
-    let started = Instant::now();
-    helper.desk.post(Box::new(other));
     if helper.desk.asleep.load(Ordering::SeqCst) {
-        helper.thread.thread().unpark();
+        // Waking takes longer than the work; for the next piece it is there.
+        helper.thread.unpark();
+        return false;
     }
-    let own_started = Instant::now();
-    own();
-    let own_time = own_started.elapsed();
-    // A helper that still wakes up leaves the work here.
-    let result = match helper.desk.take_work() {
-        Some(work) => work(),
-        None => helper.result(),
-    };
-    if started.elapsed() > 2 * own_time + LATE {
+    let started = Instant::now();
+    // SAFETY: `other` is borrowed until this function ends, and the helper uses it between taking it
+    // from the desk and leaving `RESULT` there. This function ends only where it has taken the work
+    // back itself, so that the helper never has it, or has seen `RESULT` (stored with Release, loaded
+    // with Acquire). Nothing in between can unwind past that: a panic of `own` is caught, and posting
+    // and waiting do not panic.
+    #[allow(unsafe_code)]
+    let work = unsafe { mem::transmute::<Work<'_>, Work<'static>>(other) };
+    helper.desk.post(work);
+    if !helper.desk.is_taken_within(PATIENCE) && helper.desk.take_back() {
+        // Asleep, it is woken the next time.
+        if !helper.desk.asleep.load(Ordering::SeqCst) {
+            helper.alone = ALONE;
+        }
+        return false;
+    }
+    let own = catch_unwind(AssertUnwindSafe(own));
+    let result = || (helper.desk.state.load(Ordering::Acquire) == RESULT).then_some(());
+    let ((), waited) = wait_for(result);
+    let other = lock(&helper.desk.panic).take();
+    let waited = waited + *own.as_ref().unwrap_or(&Duration::ZERO);
+    if waited > LATE + started.elapsed() / 2 {
         helper.alone = ALONE;
     }
-    result
+    drop(helper);
+    match (own, other) {
+        (Err(own), Some(other)) if own.is::<OtherPanicked>() => resume_unwind(other),
+        (Err(panic), _) | (_, Some(panic)) => resume_unwind(panic),
+        (Ok(_), None) => true,
+    }
 }
 
-impl Helper {
-    fn result(&self) -> Vec<f32> {
-        let mut turns = 0_usize;
-        while !self.desk.has_result.swap(false, Ordering::SeqCst) {
-            hint::spin_loop();
-            turns += 1;
-            if turns.is_multiple_of(TURNS_UNTIL_YIELD) {
-                assert!(!self.thread.is_finished(), "the helper thread panicked");
-                thread::yield_now();
+/// None if there is none, or it works for somebody.
+fn free_helper() -> Option<MutexGuard<'static, Helper>> {
+    if rayon::current_num_threads() == 1 {
+        return None;
+    }
+    match HELPER.as_ref()?.try_lock() {
+        Ok(helper) => Some(helper),
+        Err(TryLockError::Poisoned(helper)) => Some(helper.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// What `look` finds at last, and how long that took; nothing if it was soon.
+pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> (T, Duration) {
+    let mut found = || {
+        (0..TURNS_PER_LOOK).find_map(|_| {
+            let found = look();
+            if found.is_none() {
+                hint::spin_loop();
             }
+            found
+        })
+    };
+    if let Some(found) = found() {
+        return (found, Duration::ZERO);
+    }
+    let started = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return (found, started.elapsed());
         }
-        let result = lock(&self.desk.result).take();
-        result.expect("the helper leaves a result before it says so")
+        // Whoever is waited for may need this processor.
+        thread::yield_now();
     }
 }
 
 impl Desk {
-    fn post(&self, work: Work) {
+    fn post(&self, work: Work<'static>) {
         *lock(&self.work) = Some(work);
-        self.has_work.store(true, Ordering::SeqCst);
+        self.state.store(WORK, Ordering::SeqCst);
     }
 
-    fn take_work(&self) -> Option<Work> {
-        if !self.has_work.swap(false, Ordering::SeqCst) {
-            return None;
+    fn is_taken_within(&self, patience: Duration) -> bool {
+        let posted = Instant::now();
+        loop {
+            for _ in 0..TURNS_PER_LOOK {
+                if self.state.load(Ordering::Relaxed) != WORK {
+                    return true;
+                }
+                hint::spin_loop();
+            }
+            if posted.elapsed() > patience {
+                return false;
+            }
         }
-        lock(&self.work).take()
+    }
+
+    /// Whether the helper had not taken the work yet.
+    fn take_back(&self) -> bool {
+        let work = lock(&self.work).take();
+        if work.is_some() {
+            self.state.store(NOTHING, Ordering::SeqCst);
+        }
+        work.is_some()
     }
 
     fn serve(&self) {
+        self.asleep.store(false, Ordering::SeqCst);
         let mut idle_since = Instant::now();
         loop {
-            // Looking is cheaper than taking.
             let found = (0..TURNS_PER_LOOK).any(|_| {
                 hint::spin_loop();
-                self.has_work.load(Ordering::Relaxed)
+                self.state.load(Ordering::Relaxed) == WORK
             });
-            if let Some(work) = found.then(|| self.take_work()).flatten() {
-                *lock(&self.result) = Some(work());
-                self.has_result.store(true, Ordering::SeqCst);
+            let work = found.then(|| lock(&self.work).take()).flatten();
+            if let Some(work) = work {
+                self.state.store(WORK_IN_HAND, Ordering::Relaxed);
+                *lock(&self.panic) = catch_unwind(AssertUnwindSafe(work)).err();
+                self.state.store(RESULT, Ordering::Release);
                 idle_since = Instant::now();
             } else if idle_since.elapsed() < AWAKE {
                 // It may have been woken on the processor of the thread that it waits for: that one goes
@@ -148,7 +217,7 @@ impl Desk {
             } else {
                 self.asleep.store(true, Ordering::SeqCst);
                 // Work that was posted before it could be seen that the helper sleeps.
-                if !self.has_work.load(Ordering::SeqCst) {
+                if self.state.load(Ordering::SeqCst) != WORK {
                     thread::park();
                 }
                 self.asleep.store(false, Ordering::SeqCst);
@@ -169,30 +238,117 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    fn sum_of_both(number: u16) -> f32 {
-        let mut own = 0.0;
-        let other = both(
-            || own = f32::from(number),
-            move || vec![2.0 * f32::from(number)],
+    /// Adds up borrowed numbers in two halves, and says whether the helper took part.
+    fn sum(numbers: &[u32]) -> (u32, bool) {
+        let (left, right) = numbers.split_at(numbers.len() / 2);
+        let (mut own, mut other) = (0, 0);
+        let helped = both(
+            || {
+                own = left.iter().sum();
+                Duration::ZERO
+            },
+            &mut || other = right.iter().sum(),
         );
-        own + other[0]
+        match helped {
+            true => (own + other, true),
+            false => {
+                assert_eq!((own, other), (0, 0), "something was done");
+                (numbers.iter().sum(), false)
+            }
+        }
+    }
+
+    /// For as long as a helper may need that has to share a processor.
+    fn attempts() -> impl Iterator<Item = ()> {
+        let begun = Instant::now();
+        std::iter::repeat_with(thread::yield_now)
+            .take_while(move |()| begun.elapsed() < Duration::from_secs(20))
+    }
+
+    /// Until the helper takes part.
+    fn helped() -> bool {
+        let numbers: Vec<u32> = (0..100).collect();
+        attempts().any(|()| {
+            let (sum, helped) = sum(&numbers);
+            assert_eq!(sum, 4950);
+            helped
+        })
+    }
+
+    fn panic_of(own: &'static str, other: &'static str) -> Option<String> {
+        let panicking = |text: &str| {
+            if !text.is_empty() {
+                resume_unwind(Box::new(text.to_owned()));
+            }
+        };
+        let work = || {
+            both(
+                || {
+                    panicking(own);
+                    Duration::ZERO
+                },
+                &mut || panicking(other),
+            )
+        };
+        // Asleep or busy, nothing is done.
+        attempts().find_map(|()| match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(_) => None,
+            Err(panic) => Some(*panic.downcast::<String>().unwrap()),
+        })
     }
 
     #[test]
     fn awake_asleep_or_busy_all_work_is_done() {
-        for number in 0..2_000 {
-            assert_eq!(sum_of_both(number), 3.0 * f32::from(number));
-        }
+        assert!(helped());
         thread::sleep(Duration::from_millis(20));
-        assert_eq!(sum_of_both(7), 21.0);
+        assert!(helped());
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    for number in 0..500 {
-                        assert_eq!(sum_of_both(number), 3.0 * f32::from(number));
+                    let numbers: Vec<u32> = (0..1000).collect();
+                    for end in 0..1000 {
+                        let (sum, _) = sum(&numbers[..end]);
+                        assert_eq!(sum, (0..end as u32).sum());
                     }
                 });
             }
         });
+    }
+
+    #[test]
+    fn a_panic_of_either_is_passed_on_and_the_helper_stays() {
+        assert_eq!(panic_of("own", "").unwrap(), "own");
+        assert_eq!(panic_of("", "other").unwrap(), "other");
+        assert_eq!(panic_of("own", "other").unwrap(), "own");
+        assert!(helped());
+    }
+
+    #[test]
+    fn work_within_work_is_done_without_the_helper() {
+        let nested = Mutex::new(Vec::new());
+        let inner = || {
+            let helped = both(|| unreachable!(), &mut || unreachable!());
+            lock(&nested).push(helped);
+        };
+        let outer = || {
+            both(
+                || {
+                    inner();
+                    Duration::ZERO
+                },
+                &mut || inner(),
+            )
+        };
+        assert!(attempts().any(|()| outer()));
+        assert_eq!(*lock(&nested), [false, false]);
+    }
+
+    #[test]
+    fn kept_to_one_thread_there_is_no_helper() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let helped = pool
+            .unwrap()
+            .install(|| (0..100).any(|_| both(|| unreachable!(), &mut || unreachable!())));
+        assert!(!helped);
     }
 }

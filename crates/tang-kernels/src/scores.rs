@@ -1,14 +1,10 @@
 //! The product of a few rows with each row of a matrix: the output head.
 
-use std::ops::Range;
-
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::{
-    columns::by_columns,
     dot::{dot, dots},
-    shared::Numbers,
-    threads::Threads,
+    exchange::on_sides,
 };
 
 /// Places of the matrix that are read at the same time.
@@ -21,32 +17,34 @@ const STREAMS: usize = 8;
 /// - rows: `[rows, width]`
 /// - matrix: `[vocab_size, width]`
 /// - output: `[rows, vocab_size]`
-pub fn scores(rows: &impl Numbers, matrix: &impl Numbers, width: usize) -> Vec<f32> {
-    let numbers = rows.as_ref().len();
-    let columns = matrix.as_ref().len() / width;
-    let (rows, matrix) = (rows.clone(), matrix.clone());
+pub fn scores(rows: &[f32], matrix: &[f32], width: usize) -> Vec<f32> {
+    let columns = matrix.len() / width;
+    let mut all = vec![0.0; rows.len() / width * columns];
+    let middle = columns.div_ceil(2).next_multiple_of(STREAMS).min(columns);
+    let (first, second) = all
+        .chunks_exact_mut(columns)
+        .map(|row| row.split_at_mut(middle))
+        .unzip();
+    let (before, behind) = matrix.split_at(middle * width);
+    let mut halves: [(&[f32], Vec<&mut [f32]>); 2] = [(before, first), (behind, second)];
     let arch = Arch::new();
-    by_columns(
-        [numbers / width, columns],
-        numbers * columns,
-        Threads::Two,
-        move |range, out| {
+    on_sides(&mut halves, 0, rows.len() * columns, |halves, _| {
+        for (matrix, out) in halves {
             arch.dispatch(Scores {
-                rows: rows.as_ref(),
-                matrix: matrix.as_ref(),
+                rows,
+                matrix,
                 width,
-                range,
                 out,
             });
-        },
-    )
+        }
+    });
+    all
 }
 
 struct Scores<'a, 'b> {
     rows: &'a [f32],
     matrix: &'a [f32],
     width: usize,
-    range: Range<usize>,
     out: &'a mut [&'b mut [f32]],
 }
 
@@ -55,14 +53,13 @@ impl WithSimd for Scores<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Range { start, end } = self.range;
-        let matrix = &self.matrix[start * self.width..end * self.width];
+        let columns = self.matrix.len() / self.width;
         let rows: Vec<&[f32]> = self.rows.chunks_exact(self.width).collect();
         let (row_pairs, row_rest) = rows.as_chunks::<2>();
         let (out_pairs, out_rest) = self.out.as_chunks_mut::<2>();
         // A processor fetches ahead in several places at once, and so faster than in one.
-        let weights = |column: usize| &matrix[column * self.width..(column + 1) * self.width];
-        let apart = (end - start) / STREAMS;
+        let weights = |column: usize| &self.matrix[column * self.width..(column + 1) * self.width];
+        let apart = columns / STREAMS;
         for column in 0..apart {
             let mut streams: [&[f32]; STREAMS] = [&[]; STREAMS];
             for (stream, slot) in streams.iter_mut().enumerate() {
@@ -82,7 +79,7 @@ impl WithSimd for Scores<'_, '_> {
                 }
             }
         }
-        for column in STREAMS * apart..end - start {
+        for column in STREAMS * apart..columns {
             for (row, out) in rows.iter().zip(&mut *self.out) {
                 out[column] = dot(simd, row, weights(column));
             }
@@ -93,7 +90,6 @@ impl WithSimd for Scores<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shared::Shared;
 
     #[test]
     fn matches_its_definition() {
@@ -106,8 +102,7 @@ mod tests {
         ] {
             let rows: Vec<f32> = (0..count * width).map(|i| (i as f32).sin()).collect();
             let matrix: Vec<f32> = (0..vocabulary * width).map(|i| (i as f32).cos()).collect();
-            let shared = [&rows, &matrix].map(|values| Shared::from(values.clone()));
-            let all = scores(&shared[0], &shared[1], width);
+            let all = scores(&rows, &matrix, width);
             for (i, got) in all.into_iter().enumerate() {
                 let row = &rows[i / vocabulary * width..][..width];
                 let weights = &matrix[i % vocabulary * width..][..width];

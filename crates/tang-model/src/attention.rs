@@ -1,21 +1,23 @@
 //! Causal self-attention that keeps its keys and values for later.
 
+use std::slice;
+
 use burn::{
     module::Module,
     nn::Linear,
     tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
 };
 
-use tang_kernels::add_to_rows;
-
 use crate::{
     Dropout, ModelConfig, ModelError, Weights,
+    block_part::AttentionPart,
     fused::self_attention,
     kv_cache::LayerSlot,
+    linear_part::LinearPart,
     norm::Norm,
-    pass::Pass,
     projection::{Projection, Residual},
     rotary::Rotation,
+    side::Side,
 };
 
 /// Causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one fused
@@ -82,12 +84,30 @@ impl SelfAttention {
         .forward(merged)
     }
 
-    /// The same by kernels, on a device that has them.
-    pub(crate) fn run(&self, pass: &mut Pass<'_>, norm: &Norm, layer: usize) {
-        let projected = pass.project(&self.input, norm.of_rows(&pass.stream));
-        let merged = pass.attend(layer, &projected, [self.heads, self.kv_heads]);
-        let output = pass.project(&self.output, merged);
-        add_to_rows(&mut pass.stream, &output);
+    /// The heads of one side, on a device that has kernels; none if it has no head.
+    pub(crate) fn part(&self, norm: &Norm, side: Side) -> Option<AttentionPart> {
+        let groups = side.part(self.kv_heads, 1);
+        let [_, columns] = self.input.weight.dims();
+        let head_dim = columns / (self.heads + 2 * self.kv_heads);
+        let per_group = self.heads / self.kv_heads;
+        let queries = groups.start * per_group * head_dim..groups.end * per_group * head_dim;
+        // Of all heads, queries stand before keys, and keys before values.
+        let behind =
+            |heads: usize| (heads + groups.start) * head_dim..(heads + groups.end) * head_dim;
+        let (keys, values) = (behind(self.heads), behind(self.heads + self.kv_heads));
+        let some = [queries.clone(), keys, values];
+        let all = 0..columns;
+        let columns = match side {
+            Side::WHOLE => slice::from_ref(&all),
+            _ => &some,
+        };
+        (!groups.is_empty()).then(|| AttentionPart {
+            norm: norm.numbers(),
+            input: LinearPart::of_columns(&self.input, columns),
+            output: LinearPart::of_inputs(&self.output, queries, side.index == 0),
+            heads: groups.len() * per_group,
+            kv_heads: groups.len(),
+        })
     }
 
     /// # Shapes

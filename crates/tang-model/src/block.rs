@@ -6,8 +6,8 @@ use burn::{
 };
 
 use crate::{
-    Dropout, ModelConfig, ModelError, Weights, attention::SelfAttention, feed_forward::FeedForward,
-    kv_cache::LayerSlot, norm::Norm, pass::Pass, rotary::Rotation,
+    Dropout, ModelConfig, ModelError, Weights, attention::SelfAttention, block_part::BlockPart,
+    feed_forward::FeedForward, kv_cache::LayerSlot, norm::Norm, rotary::Rotation, side::Side,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
@@ -55,9 +55,11 @@ impl Block {
             .forward(attended, &self.feed_forward_norm, dropout)
     }
 
-    /// The same by kernels, on a device that has them; `layer` counts the blocks.
-    pub(crate) fn run(&self, pass: &mut Pass<'_>, layer: usize) {
-        self.attention.run(pass, &self.attention_norm, layer);
-        self.feed_forward.run(pass, &self.feed_forward_norm);
+    /// What one side reads of it, on a device that has kernels.
+    pub(crate) fn part(&self, side: Side) -> BlockPart {
+        BlockPart {
+            attention: self.attention.part(&self.attention_norm, side),
+            feed_forward: self.feed_forward.part(&self.feed_forward_norm, side),
+        }
     }
 }

@@ -26,12 +26,6 @@ pub(crate) fn has_kernels(device: &Device) -> bool {
 #[derive(Debug, Clone)]
 pub(crate) struct CpuTensor(FlexTensor);
 
-impl AsRef<[f32]> for CpuTensor {
-    fn as_ref(&self) -> &[f32] {
-        self.values()
-    }
-}
-
 impl CpuTensor {
     /// The numbers of `tensor`; copied only if they do not lie in their order.
     ///

@@ -1,19 +1,25 @@
 //! The position-wise feed-forward network of either family.
 
+use std::slice;
+
 use burn::{
     module::Module,
     nn::Linear,
     tensor::{Device, Tensor},
 };
-use tang_kernels::add_to_rows;
 
 use crate::{
     Dropout, Family, ModelConfig, ModelError, Weights,
     activation::Activation,
+    block_part::FeedForwardPart,
+    linear_part::LinearPart,
     norm::Norm,
-    pass::Pass,
     projection::{Projection, Residual},
+    side::Side,
 };
+
+/// Numbers of the widest vectors: sides are cut between them.
+const VECTOR: usize = 16;
 
 /// A projection to a wider layer, a non-linearity, and a projection back.
 #[derive(Module, Debug)]
@@ -77,11 +83,23 @@ impl FeedForward {
         back.forward(wide.forward(stream))
     }
 
-    /// The same by kernels, on a device that has them.
-    pub(crate) fn run(&self, pass: &mut Pass<'_>, norm: &Norm) {
-        let wide = pass.project(&self.input, norm.of_rows(&pass.stream));
-        let width = wide.len() / pass.ids.len();
-        let output = pass.project(&self.output, self.activation.of_rows(&wide, width));
-        add_to_rows(&mut pass.stream, &output);
+    /// The columns of one side, on a device that has kernels; none if it has no column.
+    pub(crate) fn part(&self, norm: &Norm, side: Side) -> Option<FeedForwardPart> {
+        let [inner, _] = self.output.weight.dims();
+        let part = side.part(inner, VECTOR);
+        let values = inner + part.start..inner + part.end;
+        let gates_and_values = [part.clone(), values];
+        let all = 0..2 * inner;
+        let columns = match (self.activation, side) {
+            (Activation::GeluTanh, _) => slice::from_ref(&part),
+            (Activation::SwiGlu, Side::WHOLE) => slice::from_ref(&all),
+            (Activation::SwiGlu, _) => &gates_and_values,
+        };
+        (!part.is_empty()).then(|| FeedForwardPart {
+            norm: norm.numbers(),
+            input: LinearPart::of_columns(&self.input, columns),
+            output: LinearPart::of_inputs(&self.output, part.clone(), side.index == 0),
+            activation: self.activation,
+        })
     }
 }

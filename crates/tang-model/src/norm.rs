@@ -66,23 +66,38 @@ impl Norm {
         }
     }
 
-    /// The same by a kernel, on a device that has them.
-    ///
+    /// Its numbers, on a device that has kernels.
+    pub(crate) fn numbers(&self) -> NormNumbers {
+        let (gamma, beta) = match &self.kind {
+            Kind::Layer(norm) => (&norm.gamma, Some(CpuTensor::of(norm.beta.val()))),
+            Kind::Rms(gamma) => (gamma, None),
+        };
+        NormNumbers {
+            gamma: CpuTensor::of(gamma.val()),
+            beta,
+            eps: self.eps as f32,
+        }
+    }
+}
+
+/// The numbers of a norm, where a kernel reads them.
+#[derive(Debug)]
+pub(crate) struct NormNumbers {
+    gamma: CpuTensor,
+    /// A layer norm has it.
+    beta: Option<CpuTensor>,
+    eps: f32,
+}
+
+impl NormNumbers {
     /// # Shapes
     ///
     /// - rows, output: `[rows, width]`
     pub(crate) fn of_rows(&self, rows: &[f32]) -> Vec<f32> {
-        let eps = self.eps as f32;
-        match &self.kind {
-            Kind::Layer(norm) => {
-                let gamma = CpuTensor::of(norm.gamma.val());
-                let beta = CpuTensor::of(norm.beta.val());
-                tang_kernels::layer_norm(rows, gamma.values(), beta.values(), eps)
-            }
-            Kind::Rms(gamma) => {
-                let gamma = CpuTensor::of(gamma.val());
-                tang_kernels::rms_norm(rows, gamma.values(), eps)
-            }
+        let gamma = self.gamma.values();
+        match &self.beta {
+            Some(beta) => tang_kernels::layer_norm(rows, gamma, beta.values(), self.eps),
+            None => tang_kernels::rms_norm(rows, gamma, self.eps),
         }
     }
 }

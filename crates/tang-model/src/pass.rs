@@ -1,14 +1,15 @@
 //! Rows of a batch on their way through the layers, where kernels compute.
 
-use tang_kernels::{Attend, Shared, Threads, add_to_rows, product};
+use tang_kernels::{Attend, Exchange, Held, add_to_rows};
 
-use burn::nn::Linear;
+use crate::{ready_blocks::Parts, side::Side};
 
-use crate::device::CpuTensor;
-
-/// Tokens from which each thread takes some rows through all layers. Of fewer, all threads take all
-/// rows through each layer: so each weight is read once.
+/// Tokens from which each thread takes some rows through all layers. Of fewer, each thread takes all
+/// rows through one side of the layers: so each weight is read once.
 const WORTH_PARTS: usize = 12;
+
+/// Rounds of an exchange that a block needs.
+pub(crate) const EXCHANGES: usize = 2;
 
 /// One layer's keys and values.
 pub(crate) struct Store<'a> {
@@ -18,8 +19,10 @@ pub(crate) struct Store<'a> {
     pub(crate) values: &'a mut [f32],
 }
 
-/// New tokens of some rows, and all that a layer needs of them.
+/// New tokens of some rows, and all that one side of a layer needs of them.
 pub(crate) struct Pass<'a> {
+    /// Which part of each layer.
+    pub(crate) side: Side,
     /// The residual stream, `[rows, length, width]`.
     pub(crate) stream: Vec<f32>,
     /// Tokens of each row, `[rows, length]`.
@@ -28,52 +31,81 @@ pub(crate) struct Pass<'a> {
     pub(crate) starts: &'a [usize],
     /// Cosines and sines of rotary positions, each `[rows, length, head_dim / 2]`.
     pub(crate) rotation: Option<(Vec<f32>, Vec<f32>)>,
-    pub(crate) threads: Threads,
-    /// One a layer; none if nothing is kept.
-    stores: Vec<Store<'a>>,
+    /// What the rows hold of the heads of this side, `[layers, rows]`; empty if nothing is kept.
+    held: Vec<Held<'a>>,
 }
 
-impl<'a> Pass<'a> {
-    /// One pass for all rows, or one a thread.
-    ///
+/// New tokens of a batch, cut into passes.
+pub(crate) enum Passes<'a> {
+    /// All rows, one side of the layers each.
+    Sides(Box<[Pass<'a>; 2]>),
+    /// All of the layers, some rows each: one pass a thread.
+    Parts(Vec<Pass<'a>>),
+}
+
+impl<'a> Passes<'a> {
     /// # Shapes
     ///
     /// - ids: `[rows, length]`
-    pub(crate) fn split(
+    pub(crate) fn of(
         ids: &'a [usize],
         starts: &'a [usize],
         stores: Vec<Store<'a>>,
-    ) -> Vec<Self> {
+        kv_heads: usize,
+    ) -> Self {
         let rows = starts.len();
-        let length = ids.len() / rows;
-        let parts = match ids.len() < WORTH_PARTS {
-            true => 1,
-            false => rayon::current_num_threads().min(rows),
-        };
-        let per_part = rows.div_ceil(parts);
-        let mut passes: Vec<Self> = ids
-            .chunks(per_part * length)
+        if rows == 1 || ids.len() < WORTH_PARTS {
+            let mut sides = Box::new(Side::TWO.map(|side| Pass::new(side, ids, starts)));
+            let [first, second] = &mut *sides;
+            let heads = first.side.part(kv_heads, 1).len();
+            for Store { keys, values } in stores {
+                let row = keys.len() / rows;
+                let middle = row / kv_heads * heads;
+                let each = keys.chunks_exact_mut(row).zip(values.chunks_exact_mut(row));
+                for ((keys, values), length) in each.zip(starts) {
+                    let (first_keys, second_keys) = keys.split_at_mut(middle);
+                    let (first_values, second_values) = values.split_at_mut(middle);
+                    first.hold(*length, first_keys, first_values);
+                    second.hold(*length, second_keys, second_values);
+                }
+            }
+            return Self::Sides(sides);
+        }
+        let per_part = rows.div_ceil(rayon::current_num_threads().min(rows));
+        let mut parts: Vec<Pass> = ids
+            .chunks(per_part * (ids.len() / rows))
             .zip(starts.chunks(per_part))
-            .map(|(ids, starts)| Self {
-                stream: Vec::new(),
-                ids,
-                starts,
-                rotation: None,
-                threads: match parts {
-                    1 => Threads::Two,
-                    _ => Threads::One,
-                },
-                stores: Vec::with_capacity(stores.len()),
-            })
+            .map(|(ids, starts)| Pass::new(Side::WHOLE, ids, starts))
             .collect();
         for Store { keys, values } in stores {
-            let per_part = per_part * (keys.len() / rows);
-            let parts = keys.chunks_mut(per_part).zip(values.chunks_mut(per_part));
-            for (pass, (keys, values)) in passes.iter_mut().zip(parts) {
-                pass.stores.push(Store { keys, values });
+            let row = keys.len() / rows;
+            let each = keys.chunks_exact_mut(row).zip(values.chunks_exact_mut(row));
+            for (index, (keys, values)) in each.enumerate() {
+                parts[index / per_part].hold(starts[index], keys, values);
             }
         }
-        passes
+        Self::Parts(parts)
+    }
+}
+
+impl<'a> Pass<'a> {
+    fn new(side: Side, ids: &'a [usize], starts: &'a [usize]) -> Self {
+        Self {
+            side,
+            stream: Vec::new(),
+            ids,
+            starts,
+            rotation: None,
+            held: Vec::new(),
+        }
+    }
+
+    fn hold(&mut self, length: usize, keys: &'a mut [f32], values: &'a mut [f32]) {
+        self.held.push(Held {
+            length,
+            keys,
+            values,
+        });
     }
 
     /// New tokens of each row.
@@ -81,18 +113,8 @@ impl<'a> Pass<'a> {
         self.ids.len() / self.starts.len()
     }
 
-    /// `rows`, which are as many as there are tokens, times the matrix of a layer, plus its bias.
-    pub(crate) fn project(&self, linear: &Linear, rows: Vec<f32>) -> Vec<f32> {
-        let inputs = rows.len() / self.ids.len();
-        let weight = CpuTensor::of(linear.weight.val());
-        let mut output = product(&Shared::from(rows), &weight, inputs, self.threads);
-        if let Some(bias) = &linear.bias {
-            add_to_rows(&mut output, CpuTensor::of(bias.val()).values());
-        }
-        output
-    }
-
-    /// Attention of a layer, whose keys and values are kept where there is a store for them.
+    /// Attention of a layer with the heads of this side, whose keys and values are kept where there is
+    /// room for them.
     ///
     /// # Shapes
     ///
@@ -105,28 +127,70 @@ impl<'a> Pass<'a> {
         [heads, kv_heads]: [usize; 2],
     ) -> Vec<f32> {
         let head_dim = projected.len() / self.ids.len() / (heads + 2 * kv_heads);
-        let mut fleeting: [Vec<f32>; 2];
-        let [keys, values] = match self.stores.get_mut(layer) {
-            Some(Store { keys, values }) => [&mut **keys, &mut **values],
-            None => {
-                let zeros = vec![0.0; self.ids.len() * kv_heads * head_dim];
-                fleeting = [zeros.clone(), zeros];
-                fleeting.each_mut().map(Vec::as_mut_slice)
+        let rotation = self.rotation.as_ref();
+        let attend = |held: &mut [Held<'_>]| {
+            Attend {
+                projected,
+                rotation: rotation.map(|(cos, sin)| (cos.as_slice(), sin.as_slice())),
+                held,
+                heads,
+                kv_heads,
+                head_dim,
             }
+            .run()
         };
-        Attend {
-            projected,
-            rotation: self
-                .rotation
-                .as_ref()
-                .map(|(cos, sin)| (cos.as_slice(), sin.as_slice())),
-            starts: self.starts,
-            keys,
-            values,
-            heads,
-            kv_heads,
-            head_dim,
+        let rows = self.starts.len();
+        if !self.held.is_empty() {
+            return attend(&mut self.held[layer * rows..][..rows]);
         }
-        .run()
+        let numbers = self.length() * kv_heads * head_dim;
+        let mut keys = vec![0.0; rows * numbers];
+        let mut values = keys.clone();
+        let each = keys
+            .chunks_exact_mut(numbers)
+            .zip(values.chunks_exact_mut(numbers));
+        let mut held: Vec<Held> = each
+            .map(|(keys, values)| Held {
+                length: 0,
+                keys,
+                values,
+            })
+            .collect();
+        attend(&mut held)
+    }
+}
+
+/// Takes some sides through all layers. What all sides make of a layer is added to the stream of each,
+/// always in the order of the sides: so it rounds the same, whoever computes.
+///
+/// # Shapes
+///
+/// - parts: `[layers, sides]`
+pub(crate) fn run(passes: &mut [Pass<'_>], parts: &Parts, exchange: &Exchange) {
+    for (layer, parts) in parts.iter().enumerate() {
+        let round = layer * EXCHANGES;
+        for pass in &mut *passes {
+            let attention = &parts[pass.side.index].attention;
+            let sum = attention.as_ref().map(|part| part.run(pass, layer));
+            exchange.give(round, pass.side.index, sum.unwrap_or_default());
+        }
+        add_sides(passes, exchange, round);
+        for pass in &mut *passes {
+            let feed_forward = &parts[pass.side.index].feed_forward;
+            let sum = feed_forward.as_ref().map(|part| part.run(pass));
+            exchange.give(round + 1, pass.side.index, sum.unwrap_or_default());
+        }
+        add_sides(passes, exchange, round + 1);
+    }
+}
+
+fn add_sides(passes: &mut [Pass<'_>], exchange: &Exchange, round: usize) {
+    for pass in passes {
+        for side in 0..pass.side.count {
+            let part = exchange.given(round, side);
+            if !part.is_empty() {
+                add_to_rows(&mut pass.stream, part);
+            }
+        }
     }
 }

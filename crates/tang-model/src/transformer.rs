@@ -1,12 +1,14 @@
 //! The whole network, from token ids to hidden states and logits.
 
+use std::slice;
+
 use burn::{
     module::{Module, Param, ParamId},
     nn::Embedding,
     tensor::{Device, Int, Tensor, TensorData},
 };
 use rayon::prelude::*;
-use tang_kernels::add_to_rows;
+use tang_kernels::{Exchange, add_to_rows, on_sides};
 
 use crate::{
     Dropout, Family, KvCache, ModelConfig, ModelError, Weights,
@@ -15,9 +17,11 @@ use crate::{
     head_panels::HeadPanels,
     kv_cache::Positions,
     norm::Norm,
-    pass::{Pass, Store},
+    pass::{self, EXCHANGES, Pass, Passes, Store},
     projection::dropped,
+    ready_blocks::ReadyBlocks,
     rotary::{self, Rotation},
+    side::Side,
 };
 
 /// Rows up to which the head is read as it is, once for all of them.
@@ -41,6 +45,8 @@ pub struct Transformer {
     config: ModelConfig,
     #[module(skip)]
     head_panels: HeadPanels,
+    #[module(skip)]
+    ready_blocks: ReadyBlocks,
 }
 
 impl Transformer {
@@ -85,6 +91,7 @@ impl Transformer {
             untied_head,
             config,
             head_panels: HeadPanels::default(),
+            ready_blocks: ReadyBlocks::default(),
         })
     }
 
@@ -209,18 +216,39 @@ impl Transformer {
         if ids.is_empty() {
             return Vec::new();
         }
-        let mut passes = Pass::split(ids, starts, stores);
-        if let [pass] = &mut passes[..] {
-            return self.run_pass(pass);
+        let ModelConfig {
+            width, kv_heads, ..
+        } = self.config;
+        let rounds = self.blocks.len() * EXCHANGES;
+        let norm = self.final_norm.numbers();
+        match Passes::of(ids, starts, stores, kv_heads) {
+            Passes::Sides(mut sides) => {
+                let parts = self.ready_blocks.of(&self.blocks, &Side::TWO);
+                let [first, second] = &mut *sides;
+                self.embed_rows(first);
+                second.stream.clone_from(&first.stream);
+                second.rotation.clone_from(&first.rotation);
+                let smallest = ids.len() * width * width;
+                on_sides(&mut sides, rounds, smallest, |sides, exchange| {
+                    pass::run(sides, &parts, exchange);
+                });
+                norm.of_rows(&sides[0].stream)
+            }
+            Passes::Parts(mut passes) => {
+                let parts = self.ready_blocks.of(&self.blocks, &[Side::WHOLE]);
+                let run = |pass: &mut Pass| {
+                    self.embed_rows(pass);
+                    pass::run(slice::from_mut(pass), &parts, &Exchange::new(rounds));
+                    norm.of_rows(&pass.stream)
+                };
+                let done: Vec<Vec<f32>> = passes.par_iter_mut().map(run).collect();
+                done.concat()
+            }
         }
-        let parts: Vec<Vec<f32>> = passes
-            .par_iter_mut()
-            .map(|pass| self.run_pass(pass))
-            .collect();
-        parts.concat()
     }
 
-    fn run_pass(&self, pass: &mut Pass<'_>) -> Vec<f32> {
+    /// Fills the stream of a pass with its tokens and their positions.
+    fn embed_rows(&self, pass: &mut Pass<'_>) {
         let ModelConfig { width, family, .. } = self.config;
         let length = pass.length();
         let embedding = CpuTensor::of(self.token_embedding.weight.val());
@@ -237,10 +265,6 @@ impl Transformer {
             let head_dim = self.config.head_dim();
             pass.rotation = Some(rotary::tables(rope_theta, head_dim, pass.starts, length));
         }
-        for (layer, block) in self.blocks.iter().enumerate() {
-            block.run(pass, layer);
-        }
-        self.final_norm.of_rows(&pass.stream)
     }
 
     fn rotation(&self, positions: &Positions, length: usize) -> Option<Rotation> {
@@ -272,7 +296,7 @@ impl Transformer {
         }
         let (hidden, head) = (CpuTensor::of(hidden), CpuTensor::of(head));
         if rows <= FEW_ROWS {
-            let scores = tang_kernels::scores(&hidden, &head, width);
+            let scores = tang_kernels::scores(hidden.values(), head.values(), width);
             return CpuTensor::tensor(scores, [rows, vocab_size]);
         }
         let panels = self.head_panels.of(head, width);

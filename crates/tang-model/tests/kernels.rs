@@ -2,7 +2,7 @@
 //! network on it is the reference.
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
-use tang_model::{Family, KvCache, ModelConfig, Transformer, Weights, device};
+use tang_model::{KvCache, ModelConfig, Transformer, Weights, device};
 
 const TOLERANCE: f32 = 1e-4;
 const VOCABULARY: usize = 301;
@@ -115,10 +115,36 @@ fn with_a_cache_whose_rows_have_their_own_lengths() {
 
 #[test]
 fn one_thread_gives_what_two_give() {
-    let config = ModelConfig::minimind_4l(VOCABULARY);
-    assert!(matches!(config.family, Family::Llama { .. }));
-    let [model, _] = networks(config);
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let written = || logits(&model, ids(3, 2, 1, &model.device()), None);
-    assert_eq!(one.unwrap().install(written), written());
+    let (gpt2, llama) = (
+        ModelConfig::tang_4l(VOCABULARY),
+        ModelConfig::minimind_4l(VOCABULARY),
+    );
+    let with = |kv_heads| ModelConfig { kv_heads, ..llama };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+    let one = one.build().unwrap();
+    let two = rayon::ThreadPoolBuilder::new().num_threads(2);
+    let two = two.build().unwrap();
+    for config in [gpt2, with(4), with(2), with(1)] {
+        let [model, _] = networks(config);
+        // One row and a few, of several lengths.
+        let text = |rows| {
+            let mut cache = KvCache::new(&config, rows, 64, &model.device());
+            let lengths = [3, 1, 1, 2].into_iter().chain([1; 30]);
+            let steps = lengths.enumerate().map(|(step, length)| {
+                let ids = ids(rows, length, step, &model.device());
+                logits(&model, ids, Some(&mut cache))
+            });
+            steps.collect::<Vec<_>>()
+        };
+        for rows in [1, 3] {
+            let (alone, pair) = (one.install(|| text(rows)), two.install(|| text(rows)));
+            assert_eq!(
+                alone, pair,
+                "{:?}, {} heads",
+                config.family, config.kv_heads
+            );
+        }
+        let written = || logits(&model, ids(1, 40, 1, &model.device()), None);
+        assert_eq!(one.install(written), two.install(written));
+    }
 }
