@@ -1,5 +1,10 @@
 //! Decoding with the key/value cache.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use tang_model::{KvCache, ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
@@ -15,7 +20,7 @@ pub struct CachedDecoder<'a> {
     model: &'a Transformer,
     prefix: Option<&'a PrefixCache<'a>>,
     cache: KvCache,
-    forwarded: usize,
+    forwarded: Arc<AtomicUsize>,
 }
 
 impl<'a> CachedDecoder<'a> {
@@ -25,7 +30,7 @@ impl<'a> CachedDecoder<'a> {
             model,
             prefix: None,
             cache: empty_cache(model, 0),
-            forwarded: 0,
+            forwarded: Arc::default(),
         }
     }
 
@@ -52,7 +57,8 @@ impl<'a> CachedDecoder<'a> {
         let hidden = self.model.forward(ids, Some(&mut self.cache))?;
         // What the padding wrote is forgotten before anything could see it.
         self.cache.truncate(&ends);
-        self.forwarded += added.iter().sum::<usize>();
+        let forwarded = added.iter().sum();
+        self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
         last_logits(self.model, hidden, &added)
     }
 }
@@ -92,7 +98,15 @@ impl Decoder for CachedDecoder<'_> {
         self.cache.truncate(lengths);
     }
 
+    fn fork(&self) -> Self {
+        Self {
+            cache: empty_cache(self.model, 0),
+            forwarded: Arc::clone(&self.forwarded),
+            ..*self
+        }
+    }
+
     fn forwarded_tokens(&self) -> usize {
-        self.forwarded
+        self.forwarded.load(Ordering::Relaxed)
     }
 }

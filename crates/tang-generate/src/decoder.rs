@@ -38,6 +38,12 @@ pub trait Decoder: Send {
     /// decoded next stands behind them.
     fn truncate(&mut self, lengths: &[usize]);
 
+    /// Another decoder of the same model, without sequences, for another thread; what it sends through
+    /// the model counts here, too.
+    fn fork(&self) -> Self
+    where
+        Self: Sized;
+
     /// Tokens that went through the model so far, padding not counted.
     fn forwarded_tokens(&self) -> usize;
 }

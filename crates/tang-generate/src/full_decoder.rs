@@ -1,5 +1,10 @@
 //! Decoding without a cache: the oracle.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use tang_model::{ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
@@ -14,7 +19,7 @@ use crate::{
 pub struct FullDecoder<'a> {
     model: &'a Transformer,
     rows: Vec<Vec<TokenId>>,
-    forwarded: usize,
+    forwarded: Arc<AtomicUsize>,
 }
 
 impl<'a> FullDecoder<'a> {
@@ -23,7 +28,7 @@ impl<'a> FullDecoder<'a> {
         Self {
             model,
             rows: Vec::new(),
-            forwarded: 0,
+            forwarded: Arc::default(),
         }
     }
 
@@ -31,7 +36,8 @@ impl<'a> FullDecoder<'a> {
         let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
         let lengths: Vec<usize> = rows.iter().map(|row| row.len()).collect();
         let hidden = self.model.forward(padded(self.model, &rows), None)?;
-        self.forwarded += lengths.iter().sum::<usize>();
+        let forwarded = lengths.iter().sum();
+        self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
         last_logits(self.model, hidden, &lengths)
     }
 }
@@ -61,7 +67,15 @@ impl Decoder for FullDecoder<'_> {
         }
     }
 
+    fn fork(&self) -> Self {
+        Self {
+            rows: Vec::new(),
+            forwarded: Arc::clone(&self.forwarded),
+            ..*self
+        }
+    }
+
     fn forwarded_tokens(&self) -> usize {
-        self.forwarded
+        self.forwarded.load(Ordering::Relaxed)
     }
 }

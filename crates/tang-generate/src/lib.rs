@@ -8,6 +8,7 @@
 //! ```
 
 mod batch;
+mod batch_part;
 mod beam_search;
 mod best_of;
 mod cached_decoder;
@@ -26,6 +27,7 @@ mod next_tokens;
 mod no_repeat_constraint;
 mod position_logits;
 mod prefix_cache;
+mod queue;
 mod repetition_penalty;
 mod rhyme_constraint;
 mod rules;

@@ -1,5 +1,7 @@
 //! A batch gives each poem what it would be alone, and is kept full.
 
+use std::sync::{Arc, Mutex};
+
 use tang_generate::{
     Batch, CachedDecoder, Decoder, FullDecoder, GenerationConfig, Logits, Sequence, Task,
     generate_batch,
@@ -52,10 +54,20 @@ fn a_batch_gives_what_each_row_gives_alone() {
     }
 }
 
-/// Writes down how many rows each step decodes.
+/// Writes down how many rows each step decodes, one list a decoder.
 struct Watched<'a> {
     decoder: CachedDecoder<'a>,
     rows: Vec<usize>,
+    all: Arc<Mutex<Vec<Vec<usize>>>>,
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.all
+            .lock()
+            .unwrap()
+            .push(std::mem::take(&mut self.rows));
+    }
 }
 
 impl Decoder for Watched<'_> {
@@ -74,6 +86,14 @@ impl Decoder for Watched<'_> {
 
     fn truncate(&mut self, lengths: &[usize]) {
         self.decoder.truncate(lengths);
+    }
+
+    fn fork(&self) -> Self {
+        Self {
+            decoder: self.decoder.fork(),
+            rows: Vec::new(),
+            all: Arc::clone(&self.all),
+        }
     }
 
     fn forwarded_tokens(&self) -> usize {
@@ -126,9 +146,11 @@ fn a_place_that_becomes_free_is_taken_at_once() {
         assert!(in_common > 0);
         let through_the_model: usize = alone.iter().map(|tokens| tokens.len() - 1).sum();
         for places in [1, 3, 16] {
+            let all = Arc::default();
             let mut cached = Watched {
                 decoder: CachedDecoder::new(&model),
                 rows: Vec::new(),
+                all: Arc::clone(&all),
             };
             let waiting = || sequences.iter().cloned().map(Ok);
             let mut batch = Batch::with_places(&mut cached, waiting(), places);
@@ -141,12 +163,18 @@ fn a_place_that_becomes_free_is_taken_at_once() {
             if places == 1 {
                 assert_eq!(reused, in_common);
             }
+            drop(batch);
             assert_eq!(cached.forwarded_tokens() + reused, through_the_model);
-            // Full until nobody waits, and from then on only the last ones run.
-            assert_eq!(cached.rows[0], places);
-            assert!(cached.rows.is_sorted_by(|a, b| a >= b), "{:?}", cached.rows);
-            let full = cached.rows.iter().filter(|rows| **rows == places).count();
-            assert!(cached.rows.len() - full < CONTEXT, "{:?}", cached.rows);
+            drop(cached);
+            let all = all.lock().unwrap();
+            assert_eq!(all.len(), places.min(rayon::current_num_threads()));
+            assert_eq!(all.iter().map(|rows| rows[0]).sum::<usize>(), places);
+            for rows in all.iter() {
+                // Full until nobody waits, and from then on only the last ones run.
+                assert!(rows.is_sorted_by(|a, b| a >= b), "{rows:?}");
+                let full = rows.iter().filter(|count| **count == rows[0]).count();
+                assert!(rows.len() - full < CONTEXT, "{rows:?}");
+            }
 
             let mut full = FullDecoder::new(&model);
             let together: Vec<Vec<TokenId>> = Batch::with_places(&mut full, waiting(), places)

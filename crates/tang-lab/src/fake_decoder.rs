@@ -1,5 +1,10 @@
 //! A decoder without a model, to show that measurements find what is wrong.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use tang_generate::{Decoder, Logits};
 use tang_model::ModelError;
 use tang_tokenizer::TokenId;
@@ -18,7 +23,7 @@ pub(crate) struct FakeDecoder {
     /// Steps since the last prefill.
     pub steps: usize,
     /// Tokens counted.
-    pub forwarded: usize,
+    pub forwarded: Arc<AtomicUsize>,
 }
 
 impl Default for FakeDecoder {
@@ -28,7 +33,7 @@ impl Default for FakeDecoder {
             fault: None,
             extra_forwarded: 0,
             steps: 0,
-            forwarded: 0,
+            forwarded: Arc::default(),
         }
     }
 }
@@ -51,12 +56,13 @@ impl FakeDecoder {
 impl Decoder for FakeDecoder {
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
         self.steps = 0;
-        self.forwarded += prompts[0].len() + self.extra_forwarded;
+        let forwarded = prompts[0].len() + self.extra_forwarded;
+        self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
         Ok(self.logits(prompts[0][prompts[0].len() - 1]))
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
-        self.forwarded += 1;
+        self.forwarded.fetch_add(1, Ordering::Relaxed);
         Ok(self.logits(tokens[0]))
     }
 
@@ -64,7 +70,15 @@ impl Decoder for FakeDecoder {
 
     fn truncate(&mut self, _: &[usize]) {}
 
+    fn fork(&self) -> Self {
+        Self {
+            steps: 0,
+            forwarded: Arc::clone(&self.forwarded),
+            ..*self
+        }
+    }
+
     fn forwarded_tokens(&self) -> usize {
-        self.forwarded
+        self.forwarded.load(Ordering::Relaxed)
     }
 }

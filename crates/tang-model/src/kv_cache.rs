@@ -4,6 +4,7 @@
 use std::{mem, ops::Range};
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use tang_kernels::Attend;
 
 use crate::{
     ModelConfig, ModelError,
@@ -27,7 +28,8 @@ pub struct KvCache {
 /// heads.
 #[derive(Debug, Clone)]
 struct LayerCache {
-    /// `[batch, kv_heads, head_dim, capacity]`
+    /// `[batch, kv_heads, head_dim, capacity]`; where kernels compute, a head's keys lie there in blocks
+    /// of places.
     keys: Tensor<4>,
     /// `[batch, kv_heads, capacity, head_dim]`
     values: Tensor<4>,
@@ -112,17 +114,13 @@ impl KvCache {
     /// If a row does not exist.
     pub fn select(&mut self, rows: &[usize]) {
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
+        let places = self.capacity;
         // Then none is overwritten before it is moved.
         let only_forward = rows.iter().enumerate().all(|(new, old)| *old >= new);
         for layer in &mut self.layers {
-            let [_, heads, head_dim, _] = layer.keys.dims();
-            for (store, lines) in [
-                (&mut layer.keys, heads * head_dim),
-                (&mut layer.values, heads),
-            ] {
+            for store in [&mut layer.keys, &mut layer.values] {
                 if only_forward && has_kernels(&store.device()) {
-                    let places = self.capacity;
-                    store.inplace(|store| close_up(store, [lines, places], rows, &self.lengths));
+                    store.inplace(|store| close_up(store, places, rows, &self.lengths));
                     continue;
                 }
                 let indices: Vec<i32> = rows.iter().map(|row| *row as i32).collect();
@@ -272,27 +270,22 @@ impl LayerSlot<'_> {
     }
 }
 
-/// Moves `rows`, none of which to a later place, to the front of a store, as far as they are filled, and
-/// gives the store without the others. Each row has so many lines of so many places each, of which
-/// the first ones are filled.
-fn close_up(
-    store: Tensor<4>,
-    [lines, places]: [usize; 2],
-    rows: &[usize],
-    lengths: &[usize],
-) -> Tensor<4> {
-    let numbers: usize = store.dims()[1..].iter().product();
-    let line = numbers / lines;
+/// Moves `rows`, none of which to a later place, to the front of a store that kernels filled, as far as
+/// they are filled, and gives the store without the others. Each row has so many places a head.
+fn close_up(store: Tensor<4>, places: usize, rows: &[usize], lengths: &[usize]) -> Tensor<4> {
+    let [_, heads, a, b] = store.dims();
+    let (head, row) = (a * b, heads * a * b);
     let mut store = CpuTensor::of(store);
     let values = store.values_mut();
     for (new, (old, length)) in rows.iter().zip(lengths).enumerate() {
         if *old == new {
             continue;
         }
-        let filled = length * (line / places);
-        for start in (0..numbers).step_by(line) {
-            let from = old * numbers + start;
-            values.copy_within(from..from + filled, new * numbers + start);
+        // To the end of a block.
+        let filled = length.next_multiple_of(Attend::BLOCK).min(places) * (head / places);
+        for start in (0..row).step_by(head) {
+            let from = old * row + start;
+            values.copy_within(from..from + filled, new * row + start);
         }
     }
     store.into_tensor().narrow(0, 0, rows.len())

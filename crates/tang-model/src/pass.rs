@@ -13,7 +13,7 @@ pub(crate) const EXCHANGES: usize = 2;
 
 /// One layer's keys and values.
 pub(crate) struct Store<'a> {
-    /// `[rows, kv_heads, head_dim, capacity]`
+    /// `[rows, kv_heads, head_dim, capacity]`, in blocks of places as [`Attend`] has them.
     pub(crate) keys: &'a mut [f32],
     /// `[rows, kv_heads, capacity, head_dim]`
     pub(crate) values: &'a mut [f32],
@@ -143,7 +143,8 @@ impl<'a> Pass<'a> {
         if !self.held.is_empty() {
             return attend(&mut self.held[layer * rows..][..rows]);
         }
-        let numbers = self.length() * kv_heads * head_dim;
+        let places = self.length().next_multiple_of(Attend::BLOCK);
+        let numbers = places * kv_heads * head_dim;
         let mut keys = vec![0.0; rows * numbers];
         let mut values = keys.clone();
         let each = keys

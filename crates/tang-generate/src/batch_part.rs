@@ -1,0 +1,160 @@
+//! The sequences of a batch that one thread has.
+
+use std::{
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tang_tokenizer::TokenId;
+
+use crate::{Decoder, GenerateError, Logits, Sequence, Step, queue::Queue};
+
+/// Sequences that go through the model together, with all that happens to them: no other thread has
+/// anything to do with it.
+#[derive(Default)]
+pub(crate) struct BatchPart {
+    /// One a row of the decoder.
+    running: Vec<Running>,
+    logits: Option<Logits>,
+    reused: usize,
+    /// Where everything is done on one thread; made when it is needed.
+    thread: Option<ThreadPool>,
+}
+
+struct Running {
+    number: usize,
+    sequence: Sequence,
+    /// Tokens that went through the model, or stand there from before.
+    held: usize,
+}
+
+impl BatchPart {
+    /// Adds a sequence, before the first step only.
+    pub(crate) fn add(&mut self, number: usize, sequence: Sequence) {
+        self.running.push(Running {
+            number,
+            held: sequence.tokens().len(),
+            sequence,
+        });
+    }
+
+    /// Whether all have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// Tokens of prompts that stood in their places already.
+    pub(crate) fn reused_tokens(&self) -> usize {
+        self.reused
+    }
+
+    /// Up to so many steps, on one thread.
+    pub(crate) fn steps<D, I>(
+        &mut self,
+        steps: usize,
+        decoder: &mut D,
+        queue: &Mutex<Queue<I>>,
+    ) -> Result<(), GenerateError>
+    where
+        D: Decoder,
+        I: Iterator<Item = Result<Sequence, GenerateError>> + Send,
+    {
+        let thread = self
+            .thread
+            .take()
+            .or_else(|| ThreadPoolBuilder::new().num_threads(1).build().ok());
+        let mut all = || (0..steps).try_for_each(|_| self.step(decoder, queue));
+        let done = match &thread {
+            Some(thread) => thread.install(all),
+            None => all(),
+        };
+        self.thread = thread;
+        done
+    }
+
+    /// Prefills all prompts, or chooses a token for each sequence, lets others take the places of those
+    /// that end, and sends one token of each through the model. Nothing, if all have ended.
+    pub(crate) fn step<D, I>(
+        &mut self,
+        decoder: &mut D,
+        queue: &Mutex<Queue<I>>,
+    ) -> Result<(), GenerateError>
+    where
+        D: Decoder,
+        I: Iterator<Item = Result<Sequence, GenerateError>>,
+    {
+        if self.running.is_empty() {
+            return Ok(());
+        }
+        let Some(logits) = self.logits.take() else {
+            let prompts: Vec<_> = self.running.iter().map(|r| r.sequence.tokens()).collect();
+            self.logits = Some(decoder.prefill(&prompts)?);
+            return Ok(());
+        };
+        let rows = self.running.iter_mut().zip(logits.rows());
+        let steps: Vec<_> = rows.map(|(row, logits)| row.advance(logits)).collect();
+        // The row of the decoder that each running sequence has.
+        let mut rows: Vec<usize> = (0..self.running.len()).collect();
+        let mut joined = false;
+        // From behind, so that a row that moves to a free place is one that goes on.
+        for (row, step) in steps.into_iter().enumerate().rev() {
+            let failed = match step {
+                Some(Err(error)) => Some(error),
+                _ if self.running[row].sequence.finish_reason().is_some() => None,
+                _ => continue,
+            };
+            let mut queue = lock(queue);
+            let ended = match queue.next_sequence() {
+                Some((number, sequence)) => {
+                    joined = true;
+                    let running = Running {
+                        number,
+                        held: sequence.shared_with(self.running[row].held_tokens()),
+                        sequence,
+                    };
+                    self.reused += running.held;
+                    mem::replace(&mut self.running[row], running)
+                }
+                None => {
+                    rows.swap_remove(row);
+                    self.running.swap_remove(row)
+                }
+            };
+            queue.put(ended.number, failed.map_or(Ok(ended.sequence), Err));
+        }
+        if self.running.is_empty() {
+            return Ok(());
+        }
+        if rows.len() < logits.rows().len() {
+            decoder.select(&rows);
+        }
+        if joined {
+            let held: Vec<usize> = self.running.iter().map(|running| running.held).collect();
+            decoder.truncate(&held);
+        }
+        let next = |running: &mut Running| {
+            running.held += 1;
+            running.sequence.tokens()[running.held - 1]
+        };
+        let tokens: Vec<TokenId> = self.running.iter_mut().map(next).collect();
+        self.logits = Some(decoder.decode(&tokens)?);
+        Ok(())
+    }
+}
+
+impl Running {
+    fn held_tokens(&self) -> &[TokenId] {
+        &self.sequence.tokens()[..self.held]
+    }
+
+    /// Chooses the next token, unless the prompt is still on its way.
+    fn advance(&mut self, logits: &[f32]) -> Option<Result<Step, GenerateError>> {
+        (self.held == self.sequence.tokens().len()).then(|| self.sequence.advance(logits))
+    }
+}
+
+/// A panic with the lock held takes the whole batch with it.
+fn lock<I>(queue: &Mutex<Queue<I>>) -> MutexGuard<'_, Queue<I>> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
