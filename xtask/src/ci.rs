@@ -1,6 +1,9 @@
 //! `cargo xtask ci`: every check that a change has to pass, the cheap ones first.
 
-use std::{process::Stdio, time::Instant};
+use std::{
+    process::{Command, Stdio},
+    time::Instant,
+};
 
 use anyhow::{Context, Result};
 
@@ -24,9 +27,32 @@ const STEPS: [Step; 8] = [
     ("transformers", hf_check::run),
 ];
 
-/// Runs the steps in order and stops at the first that fails.
+/// The same for the backend that computes on GPUs. An adapter in software will do.
+const GPU_STEPS: [Step; 2] = [
+    ("tests on a GPU", gpu_tests),
+    ("cache laboratory on a GPU", gpu_cache_laboratory),
+];
+
+/// Runs all steps of the gate.
+///
+/// # Errors
+///
+/// That of the first step that fails.
 pub fn run() -> Result<()> {
-    for (name, step) in STEPS {
+    run_steps(&STEPS)
+}
+
+/// Runs what needs a GPU.
+///
+/// # Errors
+///
+/// That of the first step that fails.
+pub fn run_gpu() -> Result<()> {
+    run_steps(&GPU_STEPS)
+}
+
+fn run_steps(steps: &[Step]) -> Result<()> {
+    for (name, step) in steps {
         eprintln!("ci: {name}");
         let start = Instant::now();
         step().with_context(|| format!("ci: {name} failed"))?;
@@ -71,6 +97,26 @@ fn cache_laboratory() -> Result<()> {
         "target/bench-cache-quick",
     ];
     process::output(process::tang().args(arguments)).map(drop)
+}
+
+fn gpu_tests() -> Result<()> {
+    install_nextest()?;
+    let arguments = "nextest run --workspace --release --features wgpu --test gpu";
+    process::run(quick_to_tune(process::cargo().args(arguments.split(' '))))
+}
+
+fn gpu_cache_laboratory() -> Result<()> {
+    let arguments = "bench-cache --quick --out target/bench-cache-gpu --device wgpu \
+                     --checkpoint checkpoints/tang-4l";
+    let mut tang = process::tang_with(&["--features", "wgpu"]);
+    tang.args(arguments.split(' '));
+    process::output(quick_to_tune(&mut tang)).map(drop)
+}
+
+/// Burn tries several kernels for each shape and keeps the fastest; here it tries few, for in software
+/// each takes long.
+fn quick_to_tune(command: &mut Command) -> &mut Command {
+    command.env("CUBECL_AUTOTUNE_LEVEL", "minimal")
 }
 
 /// Installs cargo-nextest where it is missing, without its self-update, which nothing here uses.

@@ -27,7 +27,8 @@ struct Arguments {
 enum Chore {
     /// Train a model, then write its report
     Train {
-        /// Passed on to `tang train`, whose --help lists them
+        /// Passed on to `tang train`, whose --help lists them; --gpu builds it for GPUs, which takes half
+        /// an hour the first time, and trains on one
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<OsString>,
     },
@@ -51,6 +52,8 @@ enum Chore {
     },
     /// Run every check that a change has to pass
     Ci,
+    /// Run the checks that need a GPU, or one in software
+    CiGpu,
     /// Check what holds the code base together: sizes, layers, manifests, links
     Tidy,
 }
@@ -68,6 +71,7 @@ fn main() -> Result<()> {
             process::run(process::tang().arg("bench-train").args(arguments))
         }
         Chore::Ci => ci::run(),
+        Chore::CiGpu => ci::run_gpu(),
         Chore::Tidy => tidy::run(),
     }
 }

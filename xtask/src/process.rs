@@ -23,8 +23,14 @@ pub fn cargo() -> Command {
 
 /// `tang`, built first if need be. Arguments that follow are its own.
 pub fn tang() -> Command {
+    tang_with(&[])
+}
+
+/// The same with more options for cargo.
+pub fn tang_with(options: &[&str]) -> Command {
     let mut tang = cargo();
-    tang.args(["run", "--quiet", "--release", "--package", "tang-cli", "--"]);
+    tang.args(["run", "--quiet", "--release", "--package", "tang-cli"]);
+    tang.args(options).arg("--");
     tang
 }
 

@@ -9,6 +9,9 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
+/// Builds `tang` for GPUs, and trains on one.
+const GPU: &str = "--gpu";
+
 /// Trains, then measures: `report.md` in the folder of the run holds the timing and correctness
 /// suite.
 ///
@@ -17,14 +20,29 @@ use crate::process;
 /// If a step fails or training is interrupted; `tang` has then said how to go on.
 pub fn run(arguments: &[OsString]) -> Result<()> {
     leave_interrupts_to_tang()?;
-    process::run(process::cargo().args(["build", "--release", "--package", "tang-cli"]))?;
+    let (gpu, mut arguments): (Vec<_>, Vec<_>) = arguments
+        .iter()
+        .cloned()
+        .partition(|argument| argument == GPU);
+    let mut features: &[&str] = &[];
+    if !gpu.is_empty() {
+        features = &["--features", "wgpu"];
+        arguments.extend(["--device".into(), "wgpu".into()]);
+    }
+    let build = ["build", "--release", "--package", "tang-cli"];
+    process::run(process::cargo().args(build).args(features))?;
+    let train = || {
+        let mut train = process::tang_with(features);
+        train.arg("train").args(&arguments);
+        train
+    };
     if arguments.iter().any(|argument| argument == "--dry-run") {
-        return process::run(process::tang().arg("train").args(arguments));
+        return process::run(&mut train());
     }
     // A run that came to its end prints its folder, and nothing else.
-    let folder = process::output(process::tang().arg("train").args(arguments))?;
+    let folder = process::output(&mut train())?;
     let report = ["report", "--checkpoint", folder.trim_end()];
-    process::run(process::tang().args(report))
+    process::run(process::tang_with(features).args(report))
 }
 
 /// Ctrl-C reaches every process of the terminal. `tang` saves and stops at the first; waiting for

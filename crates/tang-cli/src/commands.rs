@@ -12,6 +12,7 @@ mod bench_train;
 mod check;
 mod continue_from;
 mod data;
+mod devices;
 mod eval;
 mod kv_cost;
 mod logits;
@@ -51,6 +52,8 @@ pub enum Command {
     BenchTrain(bench_train::Options),
     /// Work out what a key/value cache of any geometry costs; needs no model
     KvCost(kv_cost::Options),
+    /// List what can compute: the CPU, and GPUs where the program was built for them
+    Devices(devices::Options),
 }
 
 impl Command {
@@ -75,6 +78,7 @@ impl Command {
             Self::BenchDecode(options) => bench_decode::run(options)?,
             Self::BenchTrain(options) => bench_train::run(options)?,
             Self::KvCost(options) => kv_cost::run(options)?,
+            Self::Devices(options) => devices::run(options)?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use tang_lab::LabModel;
+use tang_model::device::Device;
 
 use crate::loaded_model::{CheckpointArgs, LoadedModel};
 
@@ -16,24 +17,18 @@ use crate::loaded_model::{CheckpointArgs, LoadedModel};
 ///
 /// Those of [`CheckpointArgs::open`].
 pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
-    let LoadedModel { model, vocabulary } = checkpoint.open()?;
-    Ok(LabModel {
-        model,
-        vocabulary,
-        name: folder_name(&checkpoint.checkpoint)?,
-    })
+    open(&checkpoint.checkpoint, &checkpoint.device.open()?)
 }
 
 /// Opens models to measure, each with a name of its own.
 ///
 /// # Errors
 ///
-/// Those of [`open_lab_model`], or if two have one name.
-pub fn open_lab_models(checkpoints: &[PathBuf]) -> Result<Vec<LabModel>> {
+/// Those of [`LoadedModel::open`], or if two have one name.
+pub fn open_lab_models(checkpoints: &[PathBuf], device: &Device) -> Result<Vec<LabModel>> {
     let mut labs: Vec<LabModel> = Vec::new();
     for checkpoint in checkpoints {
-        let checkpoint = checkpoint.clone();
-        let lab = open_lab_model(&CheckpointArgs { checkpoint })?;
+        let lab = open(checkpoint, device)?;
         ensure!(
             labs.iter().all(|other| other.name != lab.name),
             "two of the models are called {}, and so would be their plots: \
@@ -43,6 +38,15 @@ pub fn open_lab_models(checkpoints: &[PathBuf]) -> Result<Vec<LabModel>> {
         labs.push(lab);
     }
     Ok(labs)
+}
+
+fn open(checkpoint: &Path, device: &Device) -> Result<LabModel> {
+    let LoadedModel { model, vocabulary } = LoadedModel::open(checkpoint, device)?;
+    Ok(LabModel {
+        model,
+        vocabulary,
+        name: folder_name(checkpoint)?,
+    })
 }
 
 /// The last part of a folder's path: reports are published, and the rest is this machine's affair.

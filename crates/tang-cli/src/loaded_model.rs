@@ -1,23 +1,27 @@
 //! A checkpoint folder, opened: the network and the characters it knows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use tang_model::{ModelError, ModelFolder, Transformer, device};
+use tang_model::{ModelError, ModelFolder, Transformer, device::Device};
 use tang_tokenizer::{TOKENIZER_FILE, Vocabulary};
 
-/// Which model to use.
+use crate::device_args::DeviceArgs;
+
+/// Which model to use, and where.
 #[derive(Args)]
 pub struct CheckpointArgs {
     /// Folder of the model
     #[arg(long, value_name = "DIR", default_value = "checkpoints/tang-4l")]
     pub checkpoint: PathBuf,
+    #[command(flatten)]
+    pub device: DeviceArgs,
 }
 
 /// A network and its vocabulary.
 pub struct LoadedModel {
-    /// The network, on the CPU.
+    /// The network, on the device that was asked for.
     pub model: Transformer,
     /// The characters of its tokens.
     pub vocabulary: Vocabulary,
@@ -28,19 +32,30 @@ impl CheckpointArgs {
     ///
     /// # Errors
     ///
+    /// Those of [`LoadedModel::open`], or if there is no such device.
+    pub fn open(&self) -> Result<LoadedModel> {
+        LoadedModel::open(&self.checkpoint, &self.device.open()?)
+    }
+}
+
+impl LoadedModel {
+    /// Reads the folder of a model.
+    ///
+    /// # Errors
+    ///
     /// If a file is missing or damaged, or the vocabulary is not the one that the weights were
     /// trained with.
-    pub fn open(&self) -> Result<LoadedModel> {
-        let folder = ModelFolder::open(&self.checkpoint)?;
-        if !self.checkpoint.join(TOKENIZER_FILE).exists() {
+    pub fn open(checkpoint: &Path, device: &Device) -> Result<Self> {
+        let folder = ModelFolder::open(checkpoint)?;
+        if !checkpoint.join(TOKENIZER_FILE).exists() {
             return Err(ModelError::NoModel {
-                path: self.checkpoint.clone(),
+                path: checkpoint.to_owned(),
                 missing: TOKENIZER_FILE.to_owned(),
             }
             .into());
         }
-        let vocabulary = Vocabulary::load(&self.checkpoint)?;
-        let path = self.checkpoint.display();
+        let vocabulary = Vocabulary::load(checkpoint)?;
+        let path = checkpoint.display();
         let (wanted, got) = (folder.config().vocab_size, vocabulary.len());
         ensure!(
             wanted == got,
@@ -55,12 +70,10 @@ impl CheckpointArgs {
                  {wanted}, tokenizer.json is {got}; copy the whole folder again"
             );
         }
-        let model = folder.into_model(&device::cpu())?;
-        Ok(LoadedModel { model, vocabulary })
+        let model = folder.into_model(device)?;
+        Ok(Self { model, vocabulary })
     }
-}
 
-impl LoadedModel {
     /// Positions that the model has.
     pub fn context(&self) -> usize {
         self.model.config().context

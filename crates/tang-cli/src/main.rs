@@ -16,8 +16,9 @@ use crate::{
 mod bench_output;
 mod commands;
 mod corpus_build;
+mod device_args;
 mod error_message;
-mod kept_memory;
+
 mod lab_model;
 mod loaded_model;
 mod note;
@@ -32,6 +33,7 @@ mod sampling_args;
 mod search_args;
 mod setting_args;
 mod source_commit;
+mod training_environment;
 mod training_plan;
 mod training_race;
 mod training_watch;

@@ -102,14 +102,20 @@ where
             let Some((number, sequence)) = self.queue().next_sequence() else {
                 break;
             };
-            if place < threads {
+            if place < threads && (place == 0 || self.fork()) {
                 self.parts.push(BatchPart::default());
-                if place > 0 {
-                    self.forks.push(self.decoder.fork());
-                }
             }
-            self.parts[place % threads].add(number, sequence);
+            let parts = self.parts.len();
+            self.parts[place % parts].add(number, sequence);
         }
+    }
+
+    /// Makes a decoder for another thread; false if there is none.
+    fn fork(&mut self) -> bool {
+        let fork = self.decoder.fork();
+        let is_made = fork.is_some();
+        self.forks.extend(fork);
+        is_made
     }
 
     fn queue(&mut self) -> &mut Queue<I> {

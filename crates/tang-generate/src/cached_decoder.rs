@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tang_model::{KvCache, ModelError, Transformer};
+use tang_model::{KvCache, ModelError, Transformer, device::is_cpu};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -98,12 +98,12 @@ impl Decoder for CachedDecoder<'_> {
         self.cache.truncate(lengths);
     }
 
-    fn fork(&self) -> Self {
-        Self {
+    fn fork(&self) -> Option<Self> {
+        is_cpu(&self.model.device()).then(|| Self {
             cache: empty_cache(self.model, 0),
             forwarded: Arc::clone(&self.forwarded),
             ..*self
-        }
+        })
     }
 
     fn forwarded_tokens(&self) -> usize {

@@ -39,8 +39,8 @@ pub trait Decoder: Send {
     fn truncate(&mut self, lengths: &[usize]);
 
     /// Another decoder of the same model, without sequences, for another thread; what it sends through
-    /// the model counts here, too.
-    fn fork(&self) -> Self
+    /// the model counts here, too. None where all sequences are sooner done together: on a GPU.
+    fn fork(&self) -> Option<Self>
     where
         Self: Sized;
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tang_model::{ModelError, Transformer};
+use tang_model::{ModelError, Transformer, device::is_cpu};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -67,12 +67,12 @@ impl Decoder for FullDecoder<'_> {
         }
     }
 
-    fn fork(&self) -> Self {
-        Self {
+    fn fork(&self) -> Option<Self> {
+        is_cpu(&self.model.device()).then(|| Self {
             rows: Vec::new(),
             forwarded: Arc::clone(&self.forwarded),
             ..*self
-        }
+        })
     }
 
     fn forwarded_tokens(&self) -> usize {

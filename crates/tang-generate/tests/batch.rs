@@ -88,12 +88,12 @@ impl Decoder for Watched<'_> {
         self.decoder.truncate(lengths);
     }
 
-    fn fork(&self) -> Self {
-        Self {
-            decoder: self.decoder.fork(),
+    fn fork(&self) -> Option<Self> {
+        Some(Self {
+            decoder: self.decoder.fork()?,
             rows: Vec::new(),
             all: Arc::clone(&self.all),
-        }
+        })
     }
 
     fn forwarded_tokens(&self) -> usize {

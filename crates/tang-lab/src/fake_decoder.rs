@@ -70,12 +70,12 @@ impl Decoder for FakeDecoder {
 
     fn truncate(&mut self, _: &[usize]) {}
 
-    fn fork(&self) -> Self {
-        Self {
+    fn fork(&self) -> Option<Self> {
+        Some(Self {
             steps: 0,
             forwarded: Arc::clone(&self.forwarded),
             ..*self
-        }
+        })
     }
 
     fn forwarded_tokens(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::device;
+use tang_model::device::{self, Device};
 
 use crate::Machine;
 
@@ -13,7 +13,7 @@ pub struct Provenance {
     /// The machine.
     pub machine: Machine,
     /// Where the tensors lay.
-    pub device: &'static str,
+    pub device: String,
     /// The version of Burn.
     pub burn: &'static str,
     /// The commit of the source tree at the time of the run, where it is known.
@@ -30,11 +30,11 @@ pub struct Commit {
 }
 
 impl Provenance {
-    /// This program on this machine.
-    pub fn this(commit: Option<Commit>) -> Self {
+    /// This program on this machine, with tensors on `device`.
+    pub fn this(device: &Device, commit: Option<Commit>) -> Self {
         Self {
             machine: Machine::this(),
-            device: device::NAME,
+            device: device::name(device),
             burn: device::BURN_VERSION,
             commit,
         }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn uncommitted_changes_are_marked() {
-        let shown = |commit| Provenance::this(commit).to_string();
+        let shown = |commit| Provenance::this(&device::cpu(), commit).to_string();
         let commit = |modified| {
             Some(Commit {
                 id: "0123abcd".to_owned(),

@@ -5,7 +5,7 @@ use std::slice;
 use burn::{
     module::Module,
     nn::Linear,
-    tensor::{Device, Tensor, module::attention, ops::AttentionModuleOptions},
+    tensor::{Device, Tensor, activation::softmax},
 };
 
 use crate::{
@@ -19,6 +19,9 @@ use crate::{
     rotary::Rotation,
     side::Side,
 };
+
+/// The score of a place that must not be seen: no weight is left of it.
+const HIDDEN: f32 = -1e9;
 
 /// Causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one fused
 /// projection for queries, keys and values, and as many key/value heads as the geometry has: one a
@@ -138,38 +141,20 @@ impl SelfAttention {
             .split_with_sizes(vec![heads, kv_heads, kv_heads], 1)
             .try_into()
             .expect("three sizes give three parts");
-        let (key, value, mask) = slot.append(key, value);
-        let options = AttentionModuleOptions {
-            // Bottom-right aligned: the last query sees every key.
-            is_causal: mask.is_none(),
-            ..Default::default()
-        };
-        let mask = mask.map(|mask| {
-            let [_, _, _, keys] = mask.dims();
-            mask.expand([batch, heads, length, keys])
-        });
-        let (key, value) = (self.repeat(key), self.repeat(value));
-        let attended = attention(query, key, value, mask, None, options);
-        attended
+        let (keys, values, hidden) = slot.append(key, value);
+        let [_, _, _, places] = hidden.dims();
+        // The query heads that share a key/value head are rows of one product with it.
+        let rows = heads / kv_heads * length;
+        let query = query.reshape([batch, kv_heads, rows, head_dim]);
+        let scores = query.matmul(keys) / (head_dim as f64).sqrt();
+        let scores = scores
+            .reshape([batch, heads, length, places])
+            .mask_fill(hidden.expand([batch, heads, length, places]), HIDDEN);
+        let weights = softmax(scores, 3).reshape([batch, kv_heads, rows, places]);
+        weights
+            .matmul(values)
+            .reshape([batch, heads, length, head_dim])
             .swap_dims(1, 2)
             .reshape([batch, length, heads * head_dim])
-    }
-
-    /// Gives every query head its key/value head: each is repeated for the heads of its group.
-    ///
-    /// # Shapes
-    ///
-    /// - tensor: `[batch, kv_heads, keys, head_dim]`
-    /// - output: `[batch, heads, keys, head_dim]`
-    fn repeat(&self, tensor: Tensor<4>) -> Tensor<4> {
-        let group = self.heads / self.kv_heads;
-        if group == 1 {
-            return tensor;
-        }
-        let [batch, kv_heads, keys, head_dim] = tensor.dims();
-        tensor
-            .unsqueeze_dim::<5>(2)
-            .expand([batch, kv_heads, group, keys, head_dim])
-            .reshape([batch, self.heads, keys, head_dim])
     }
 }

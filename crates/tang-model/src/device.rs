@@ -1,12 +1,12 @@
-//! Where tensors live. The only file that names a backend.
+//! Where tensors live. The only file that makes devices and asks which backends are compiled in;
+//! `fused.rs` and `cpu_tensor.rs` alone name a backend besides it.
 
-use burn::{
-    backend::{DispatchDevice, Flex, flex::FlexTensor},
-    tensor::{Device, Tensor, TensorData},
-};
+use std::fmt;
 
-/// What reports call the device that [`cpu`] gives.
-pub const NAME: &str = "CPU, Burn's flex backend";
+use burn::backend::DispatchDevice;
+pub use burn::tensor::Device;
+
+use crate::ModelError;
 
 /// The version of Burn, for reports.
 pub const BURN_VERSION: &str = "0.22.1";
@@ -16,61 +16,139 @@ pub fn cpu() -> Device {
     Device::flex()
 }
 
+/// The adapter that the system thinks best, through Burn's `wgpu` backend: a GPU, or else a
+/// program that behaves like one.
+///
+/// # Errors
+///
+/// [`ModelError::WithoutWgpu`] if the backend is not compiled in, [`ModelError::NoAdapter`] if there
+/// is none, or none that works.
+pub fn gpu() -> Result<Device, ModelError> {
+    wgpu::open().map(|(device, _)| device)
+}
+
+/// What reports call a device.
+pub fn name(device: &Device) -> String {
+    if is_cpu(device) {
+        return "CPU, Burn's flex backend".to_owned();
+    }
+    match wgpu::open() {
+        Ok((_, adapter)) => format!("{adapter}, Burn's wgpu backend"),
+        Err(_) => "Burn's wgpu backend".to_owned(),
+    }
+}
+
+/// Something that the `wgpu` backend can compute on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adapter {
+    /// What its driver calls it.
+    pub name: String,
+    /// The graphics interface by which it is reached: Vulkan, Metal, DirectX 12 or OpenGL.
+    pub interface: String,
+    /// Whether it is the CPU that behaves like a GPU, which is slow.
+    pub is_software: bool,
+}
+
+impl fmt::Display for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.name, self.interface)?;
+        f.write_str(if self.is_software { ", software)" } else { ")" })
+    }
+}
+
+/// All adapters of this machine, each once for every interface by which it is reached, and that
+/// which [`gpu`] takes.
+///
+/// # Errors
+///
+/// Those of [`gpu`].
+pub fn adapters() -> Result<(Vec<Adapter>, Adapter), ModelError> {
+    let (_, chosen) = wgpu::open()?;
+    Ok((wgpu::adapters(), chosen))
+}
+
+/// Whether a device is the CPU, whose memory the kernels of this workspace read and write.
+pub fn is_cpu(device: &Device) -> bool {
+    let device = device.clone().inner();
+    matches!(device.as_dispatch(), DispatchDevice::Flex(_))
+}
+
 /// Whether the kernels of this crate can work on tensors of this device: the CPU, and nobody asks
 /// for gradients.
 pub(crate) fn has_kernels(device: &Device) -> bool {
-    !device.is_autodiff() && matches!(device.as_dispatch(), DispatchDevice::Flex(_))
+    !device.is_autodiff() && is_cpu(device)
 }
 
-/// The numbers of a tensor in memory, row-major, where a kernel can read and write them.
-#[derive(Debug, Clone)]
-pub(crate) struct CpuTensor(FlexTensor);
+#[cfg(feature = "wgpu")]
+mod wgpu {
+    use std::sync::LazyLock;
 
-impl CpuTensor {
-    /// The numbers of `tensor`; copied only if they do not lie in their order.
-    ///
-    /// # Panics
-    ///
-    /// If the device of the tensor [has no kernels](has_kernels).
-    pub(crate) fn of<const D: usize>(tensor: Tensor<D>) -> Self {
-        let tensor = tensor
-            .try_into_primitive::<Flex>()
-            .expect("callers ask `has_kernels` first");
-        Self(match tensor.is_contiguous() {
-            true => tensor,
-            false => tensor.to_contiguous(),
-        })
+    use burn::tensor::{
+        Device, read_sync,
+        wgpu::{
+            WgpuInitError,
+            wgpu::{self, AdapterInfo, Backends, DeviceType, Instance, InstanceDescriptor},
+        },
+    };
+
+    use super::Adapter;
+    use crate::ModelError;
+
+    /// Burn opens an adapter once in a process.
+    static OPENED: LazyLock<Result<(Device, Adapter), String>> = LazyLock::new(|| {
+        let (device, setup) =
+            Device::wgpu_options()
+                .init_with_setup()
+                .map_err(|error| match error {
+                    WgpuInitError::AdapterUnavailable { message, .. } => message,
+                    other => other.to_string(),
+                })?;
+        Ok((device, Adapter::from(setup.adapter.get_info())))
+    });
+
+    pub(super) fn open() -> Result<(Device, Adapter), ModelError> {
+        OPENED
+            .clone()
+            .map_err(|reason| ModelError::NoAdapter { reason })
     }
 
-    /// A tensor of these numbers.
-    ///
-    /// # Panics
-    ///
-    /// If the shape asks for another number of values.
-    pub(crate) fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> Tensor<D> {
-        Self(FlexTensor::from_data(TensorData::new(values, shape))).into_tensor()
+    pub(super) fn adapters() -> Vec<Adapter> {
+        let instance = Instance::new(InstanceDescriptor {
+            backends: Backends::all(),
+            ..InstanceDescriptor::new_without_display_handle()
+        });
+        let found = read_sync(instance.enumerate_adapters(Backends::all()));
+        found.iter().map(|found| found.get_info().into()).collect()
     }
 
-    /// The numbers.
-    pub(crate) fn values(&self) -> &[f32] {
-        self.0
-            .as_slice()
-            .expect("parameters and activations are 32-bit floats that lie in their order")
+    impl From<AdapterInfo> for Adapter {
+        fn from(info: AdapterInfo) -> Self {
+            Self {
+                name: info.name,
+                interface: match info.backend {
+                    wgpu::Backend::Dx12 => "DirectX 12".to_owned(),
+                    wgpu::Backend::Gl => "OpenGL".to_owned(),
+                    other => format!("{other:?}"),
+                },
+                is_software: info.device_type == DeviceType::Cpu,
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "wgpu"))]
+mod wgpu {
+    use burn::tensor::Device;
+
+    use super::Adapter;
+    use crate::ModelError;
+
+    pub(super) fn open() -> Result<(Device, Adapter), ModelError> {
+        Err(ModelError::WithoutWgpu)
     }
 
-    /// The numbers, to change them: in place, unless another tensor has them, too.
-    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
-        let (start, end) = self
-            .0
-            .layout()
-            .contiguous_offsets()
-            .expect("the numbers lie in their order");
-        &mut self.0.storage_mut()[start..end]
-    }
-
-    /// The tensor again.
-    pub(crate) fn into_tensor<const D: usize>(self) -> Tensor<D> {
-        Tensor::from_primitive::<Flex>(self.0)
+    pub(super) fn adapters() -> Vec<Adapter> {
+        Vec::new()
     }
 }
 
@@ -93,18 +171,17 @@ mod tests {
     fn kernels_are_for_inference() {
         assert!(has_kernels(&cpu()));
         assert!(!has_kernels(&cpu().autodiff()));
+        assert!(is_cpu(&cpu().autodiff()));
     }
 
     #[test]
-    fn numbers_lie_in_the_order_of_the_tensor() {
-        let tensor = CpuTensor::tensor(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [2, 3]);
-        assert_eq!(
-            CpuTensor::of(tensor.clone().transpose()).values(),
-            [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]
-        );
-        let mut last = CpuTensor::of(tensor.clone().narrow(0, 1, 1));
-        last.values_mut()[0] = 7.0;
-        assert_eq!(last.values(), [7.0, 4.0, 5.0]);
-        assert_eq!(CpuTensor::of(tensor).values()[3], 3.0, "a copy was changed");
+    fn a_software_adapter_is_called_that() {
+        let adapter = |is_software| Adapter {
+            name: "llvmpipe".to_owned(),
+            interface: "Vulkan".to_owned(),
+            is_software,
+        };
+        assert_eq!(adapter(true).to_string(), "llvmpipe (Vulkan, software)");
+        assert_eq!(adapter(false).to_string(), "llvmpipe (Vulkan)");
     }
 }

@@ -2,7 +2,7 @@
 //! written by hand.
 //!
 //! Burn routes each to the implementation of the device's backend: `flex` has the kernels of
-//! `tang-kernels`, any other backend would take the composition of Burn's own operations.
+//! `tang-kernels`, any other backend takes the composition of Burn's own operations.
 
 mod attention;
 mod gelu;
@@ -123,7 +123,7 @@ pub(crate) fn self_attention(projection: Tensor<3>, heads: usize, kv_heads: usiz
 }
 
 /// The operations, for a backend. The default bodies compose them.
-#[backend_extension(Flex, Autodiff)]
+#[backend_extension(Flex, Cube: cfg(feature = "wgpu"), Autodiff)]
 pub(crate) trait FusedOps: Backend {
     fn gelu_tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
         gelu::composed::<Self>(x)
@@ -227,6 +227,12 @@ impl FusedOps for Flex {
         attention::forward(&projection, heads, kv_heads)
     }
 }
+
+#[cfg(feature = "wgpu")]
+impl FusedOps for burn::backend::Cube {}
+
+#[cfg(feature = "wgpu")]
+impl<C: CheckpointStrategy> FusedOps for Autodiff<burn::backend::Cube, C> {}
 
 impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
     fn gelu_tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tang_kernels::Panels;
 
-use crate::device::CpuTensor;
+use crate::cpu_tensor::CpuTensor;
 
 /// Panels of a head, made when they are first needed and kept as long as the head is the same.
 #[derive(Debug, Clone, Default)]

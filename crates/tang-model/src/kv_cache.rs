@@ -6,11 +6,7 @@ use std::{mem, ops::Range};
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use tang_kernels::Attend;
 
-use crate::{
-    ModelConfig, ModelError,
-    device::{CpuTensor, has_kernels},
-    pass::Store,
-};
+use crate::{ModelConfig, ModelError, cpu_tensor::CpuTensor, device::has_kernels, pass::Store};
 
 /// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
 ///
@@ -172,11 +168,39 @@ impl KvCache {
         result
     }
 
+    /// What the places of the cache are to `added` new tokens a row, which stand at these positions.
+    pub(crate) fn places(&self, positions: &Positions, added: usize) -> Places {
+        let starts = match positions.uniform() {
+            Some(start) => &[start][..],
+            None => positions.starts(),
+        };
+        // For query t of row r, which stands at starts[r] + t, and each place.
+        let compare = |is: fn(usize, usize) -> bool| {
+            let flags: Vec<bool> = starts
+                .iter()
+                .flat_map(|start| *start..start + added)
+                .flat_map(|own| (0..self.capacity).map(move |place| is(place, own)))
+                .collect();
+            let flags = TensorData::new(flags, [starts.len(), 1, added, self.capacity]);
+            Tensor::from_data(flags, &self.layers[0].keys.device())
+        };
+        Places {
+            hidden: compare(|place, own| place > own),
+            own: (starts.len() > 1 && added == 1).then(|| compare(|place, own| place == own)),
+        }
+    }
+
     /// The part of the cache that one layer may write.
-    pub(crate) fn slot<'a>(&'a mut self, layer: usize, positions: &'a Positions) -> LayerSlot<'a> {
+    pub(crate) fn slot<'a>(
+        &'a mut self,
+        layer: usize,
+        positions: &'a Positions,
+        places: &'a Places,
+    ) -> LayerSlot<'a> {
         LayerSlot {
             layer: &mut self.layers[layer],
             positions,
+            places,
         }
     }
 
@@ -221,52 +245,44 @@ impl Positions {
         let same = self.starts.iter().all(|start| *start == first);
         same.then_some(first)
     }
+}
 
-    /// For rows of different lengths, `[batch, 1, added, longest + added]`: true where a key must
-    /// not be seen.
-    fn hidden(&self, added: usize, device: &Device) -> Option<Tensor<4, Bool>> {
-        if self.uniform().is_some() {
-            return None;
-        }
-        // Query t of row r stands at starts[r] + t and must not see a key behind it.
-        let keys = self.starts.iter().max()? + added;
-        let rows = self.starts.iter();
-        let hidden: Vec<bool> = rows
-            .flat_map(|start| *start..start + added)
-            .flat_map(|own| (0..keys).map(move |key| key > own))
-            .collect();
-        let hidden = TensorData::new(hidden, [self.starts.len(), 1, added, keys]);
-        Some(Tensor::from_data(hidden, device))
-    }
+/// What the places of a cache are to new tokens, where tensor operations compute.
+pub(crate) struct Places {
+    /// True where a token must not see, `[1 or batch, 1, added, capacity]`.
+    hidden: Tensor<4, Bool>,
+    /// True where the one new token of each row stands, `[batch, 1, 1, capacity]`; none if there are
+    /// more, or if all rows have one length.
+    own: Option<Tensor<4, Bool>>,
 }
 
 /// One layer's part of the cache during one forward pass.
 pub(crate) struct LayerSlot<'a> {
     layer: &'a mut LayerCache,
     positions: &'a Positions,
+    places: &'a Places,
 }
 
 impl LayerSlot<'_> {
-    /// Writes new keys and values behind those held and returns all of them, with a mask if the
-    /// rows have different lengths.
+    /// Writes new keys and values behind those held, and returns the whole cache with what must not be
+    /// seen of it. So its shape is always the same, and a GPU needs no other kernels for a longer text.
     ///
     /// # Shapes
     ///
     /// - key, value: `[batch, kv_heads, added, head_dim]`
-    /// - output: twice `[batch, kv_heads, longest + added, head_dim]`, mask `[batch, 1, added, longest + added]`
+    /// - output: keys `[batch, kv_heads, head_dim, capacity]`, values `[batch, kv_heads, capacity,
+    ///   head_dim]`, and true for what must not be seen, `[1 or batch, 1, added, capacity]`
     pub(crate) fn append(
         self,
         key: Tensor<4>,
         value: Tensor<4>,
-    ) -> (Tensor<4>, Tensor<4>, Option<Tensor<4, Bool>>) {
-        let added = key.dims()[2];
-        let hidden = self.positions.hidden(added, &key.device());
+    ) -> (Tensor<4>, Tensor<4>, Tensor<4, Bool>) {
+        let own = self.places.own.clone();
+        let of_values = own.clone().map(|own| own.swap_dims(2, 3));
         let key = key.swap_dims(2, 3);
-        let keys = write(&mut self.layer.keys, key, 3, self.positions);
-        let values = write(&mut self.layer.values, value, 2, self.positions);
-        let filled = self.positions.starts.iter().copied().max().unwrap_or(0) + added;
-        let keys = keys.narrow(3, 0, filled).swap_dims(2, 3);
-        (keys, values.narrow(2, 0, filled), hidden)
+        let keys = write(&mut self.layer.keys, key, 3, self.positions, own);
+        let values = write(&mut self.layer.values, value, 2, self.positions, of_values);
+        (keys, values, self.places.hidden.clone())
     }
 }
 
@@ -292,8 +308,14 @@ fn close_up(store: Tensor<4>, places: usize, rows: &[usize], lengths: &[usize]) 
 }
 
 /// Writes `new` into `store` at each row's position along a dimension, in place, and returns a handle
-/// to it.
-fn write(store: &mut Tensor<4>, new: Tensor<4>, along: usize, positions: &Positions) -> Tensor<4> {
+/// to it. `own`, if it is there, is true at these positions, and all rows are written at once.
+fn write(
+    store: &mut Tensor<4>,
+    new: Tensor<4>,
+    along: usize,
+    positions: &Positions,
+    own: Option<Tensor<4, Bool>>,
+) -> Tensor<4> {
     let place = |rows: Range<usize>, start: usize| {
         let mut place = new.dims().map(|size| 0..size);
         place[0] = rows;
@@ -304,6 +326,9 @@ fn write(store: &mut Tensor<4>, new: Tensor<4>, along: usize, positions: &Positi
     if let Some(start) = positions.uniform() {
         let place = place(0..new.dims()[0], start);
         store.inplace(|tensor| tensor.slice_assign(place, new.clone()));
+    } else if let Some(own) = own {
+        let shape = store.dims();
+        store.inplace(|tensor| tensor.mask_where(own.expand(shape), new.expand(shape)));
     } else {
         for (row, start) in positions.starts.iter().enumerate() {
             let own = new.clone().narrow(0, row, 1);

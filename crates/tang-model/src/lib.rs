@@ -10,6 +10,7 @@ mod attention;
 mod block;
 mod block_part;
 mod config;
+mod cpu_tensor;
 pub mod device;
 mod dropout;
 mod error;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn::{nn::Linear, tensor::Tensor};
 use tang_kernels::{add_to_rows, product};
 
-use crate::device::CpuTensor;
+use crate::cpu_tensor::CpuTensor;
 
 /// Some columns of a linear layer, or some of its inputs, one row behind the other.
 #[derive(Debug)]

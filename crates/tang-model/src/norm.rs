@@ -7,7 +7,7 @@ use burn::{
 
 use crate::{
     Family, ModelConfig, ModelError, Weights,
-    device::CpuTensor,
+    cpu_tensor::CpuTensor,
     fused::{layer_norm, rms_norm},
 };
 

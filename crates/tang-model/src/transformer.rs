@@ -13,7 +13,8 @@ use tang_kernels::{Exchange, add_to_rows, on_sides};
 use crate::{
     Dropout, Family, KvCache, ModelConfig, ModelError, Weights,
     block::Block,
-    device::{CpuTensor, has_kernels},
+    cpu_tensor::CpuTensor,
+    device::has_kernels,
     head_panels::HeadPanels,
     kv_cache::Positions,
     norm::Norm,
@@ -193,10 +194,14 @@ impl Transformer {
         }
         hidden = dropped(hidden, dropout);
         let rotation = self.rotation(positions, length);
+        let places = cache
+            .as_deref()
+            .map(|cache| cache.places(positions, length));
         for (layer, block) in self.blocks.iter().enumerate() {
             let slot = cache
                 .as_deref_mut()
-                .map(|cache| cache.slot(layer, positions));
+                .zip(places.as_ref())
+                .map(|(cache, places)| cache.slot(layer, positions, places));
             hidden = block.forward(hidden, rotation.as_ref(), slot, dropout);
         }
         if let Some(cache) = cache {

@@ -135,12 +135,13 @@ pub(crate) fn clip_global_norm(
     gradients: &mut GradientsParams,
     max_norm: f32,
 ) -> f32 {
-    let mut norm = SquaredNorm {
+    let mut squares = Squares {
         gradients,
-        sum: 0.0,
+        sums: Vec::new(),
     };
-    model.visit(&mut norm);
-    let norm = norm.sum.sqrt() as f32;
+    model.visit(&mut squares);
+    let squares = Tensor::cat(squares.sums, 0).into_data();
+    let norm = squares.iter::<f64>().sum::<f64>().sqrt() as f32;
     if norm > max_norm {
         model.visit(&mut Scale {
             gradients,
@@ -150,16 +151,16 @@ pub(crate) fn clip_global_norm(
     norm
 }
 
-struct SquaredNorm<'a> {
+/// The sums of squares of all gradients, which the host reads together.
+struct Squares<'a> {
     gradients: &'a GradientsParams,
-    sum: f64,
+    sums: Vec<Tensor<1>>,
 }
 
-impl ModuleVisitor for SquaredNorm<'_> {
+impl ModuleVisitor for Squares<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if let Some(gradient) = self.gradients.get::<D>(param.id) {
-            let square: f32 = gradient.square().sum().into_scalar();
-            self.sum += f64::from(square);
+            self.sums.push(gradient.square().sum());
         }
     }
 }

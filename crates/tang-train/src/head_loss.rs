@@ -6,8 +6,9 @@
 //! by hand, outside autodiff: with p = softmax(h W^T), the gradient of a row's cross-entropy with
 //! respect to its logits is p - onehot(target).
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData, activation::log_softmax};
 use tang_kernels::{cross_entropy, cross_entropy_gradient};
+use tang_model::device::is_cpu;
 use tang_tokenizer::TokenId;
 
 /// Rows that are scored at once.
@@ -47,11 +48,10 @@ pub(crate) fn head_loss(
         let hidden = hidden
             .clone()
             .slice([start..start + targets.len(), 0..width]);
-        let mut logits = logits(&hidden, &head);
-        let vocab_size = logits.shape()[1];
-        let values = logits.as_mut_slice().expect(FLOATS);
-        cross_entropy_gradient(values, vocab_size, targets, weight as f32, &mut nats);
-        let error = Tensor::<2>::from_data(logits, &hidden.device());
+        let error = match is_cpu(&hidden.device()) {
+            true => error_by_kernel(&hidden, &head, targets, weight, &mut nats),
+            false => error(&hidden, &head, targets, weight, &mut nats),
+        };
         hidden_gradients.push(error.clone().matmul(head.clone()));
         let own = error.transpose().matmul(hidden);
         head_gradient = Some(match head_gradient {
@@ -66,6 +66,41 @@ pub(crate) fn head_loss(
     }
 }
 
+/// The gradient with respect to the logits, `[rows, vocab_size]`; adds each row's nats to `nats`.
+/// Nothing else holds the logits, so the host takes them without a copy.
+fn error_by_kernel(
+    hidden: &Tensor<2>,
+    head: &Tensor<2>,
+    targets: &[TokenId],
+    weight: f64,
+    nats: &mut Vec<f64>,
+) -> Tensor<2> {
+    let mut logits = logits(hidden, head).into_data();
+    let vocab_size = logits.shape()[1];
+    let values = logits.as_mut_slice().expect(FLOATS);
+    cross_entropy_gradient(values, vocab_size, targets, weight as f32, nats);
+    Tensor::from_data(logits, &hidden.device())
+}
+
+/// The same by tensor operations, of which the host sees the nats only.
+fn error(
+    hidden: &Tensor<2>,
+    head: &Tensor<2>,
+    targets: &[TokenId],
+    weight: f64,
+    nats: &mut Vec<f64>,
+) -> Tensor<2> {
+    let log_probs = log_softmax(logits(hidden, head), 1);
+    let targets = column(targets, &hidden.device());
+    let of_targets = log_probs.clone().gather(1, targets.clone());
+    let minus_one = of_targets.full_like(-1.0);
+    let error = log_probs
+        .exp()
+        .scatter(1, targets, minus_one, IndexingUpdateOp::Add);
+    nats.extend(of_targets.neg().into_data().iter::<f64>());
+    error * weight
+}
+
 /// Nats of each row's target, for evaluation.
 ///
 /// # Shapes
@@ -77,8 +112,15 @@ pub(crate) fn head_nats(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId])
     for (start, targets) in chunks(targets) {
         let rows = [start..start + targets.len(), 0..width];
         let logits = logits(&hidden.clone().slice(rows), &head);
-        let values = logits.as_slice().expect(FLOATS);
-        cross_entropy(values, logits.shape()[1], targets, &mut nats);
+        if is_cpu(&hidden.device()) {
+            let logits = logits.into_data();
+            let values = logits.as_slice().expect(FLOATS);
+            cross_entropy(values, logits.shape()[1], targets, &mut nats);
+        } else {
+            let targets = column(targets, &hidden.device());
+            let of_targets = log_softmax(logits, 1).gather(1, targets);
+            nats.extend(of_targets.neg().into_data().iter::<f64>());
+        }
     }
     nats
 }
@@ -90,16 +132,19 @@ fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
         .map(|(i, chunk)| (i * CHUNK_ROWS, chunk))
 }
 
-/// Scores of all tokens, `[rows, vocab_size]`. Nothing else holds the numbers, so the host takes
-/// them without a copy.
-fn logits(hidden: &Tensor<2>, head: &Tensor<2>) -> TensorData {
-    hidden.clone().matmul(head.clone().transpose()).into_data()
+/// Scores of all tokens, `[rows, vocab_size]`.
+fn logits(hidden: &Tensor<2>, head: &Tensor<2>) -> Tensor<2> {
+    hidden.clone().matmul(head.clone().transpose())
+}
+
+/// Tokens as a column of indices, `[rows, 1]`.
+fn column(tokens: &[TokenId], device: &Device) -> Tensor<2, Int> {
+    let data: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
+    Tensor::from_data(TensorData::new(data, [tokens.len(), 1]), device)
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{Device, Int, activation::log_softmax};
-
     use super::*;
 
     /// More rows than one chunk holds, and not a multiple of it.
@@ -116,12 +161,6 @@ mod tests {
         tensor.into_data().try_into_vec_as().unwrap()
     }
 
-    /// Tokens as a column of indices, `[rows, 1]`, on the device of `like`.
-    fn column(tokens: &[TokenId], like: &Tensor<2>) -> Tensor<2, Int> {
-        let data: Vec<i32> = tokens.iter().map(|token| *token as i32).collect();
-        Tensor::from_data(TensorData::new(data, [tokens.len(), 1]), &like.device())
-    }
-
     #[test]
     fn equals_autodiff_through_the_whole_logits() {
         let device = tang_model::device::cpu();
@@ -135,7 +174,7 @@ mod tests {
         let hidden = tensor([ROWS, 6], &autodiff).require_grad();
         let head = tensor([11, 6], &autodiff).require_grad();
         let logits = hidden.clone().matmul(head.clone().transpose());
-        let index = column(&targets, &hidden);
+        let index = column(&targets, &hidden.device());
         let loss = log_softmax(logits, 1).gather(1, index).mean().neg();
         let gradients = loss.backward();
 
@@ -152,5 +191,23 @@ mod tests {
         assert_eq!(nats.len(), ROWS);
         let mean = nats.iter().sum::<f64>() / ROWS as f64;
         assert!((mean - ours.nats_per_char).abs() < 1e-9);
+    }
+
+    #[test]
+    fn tensor_operations_and_the_kernel_agree() {
+        let device = tang_model::device::cpu();
+        let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
+        let (hidden, head) = (tensor([ROWS, 6], &device), tensor([11, 6], &device));
+        let run = |error: fn(_, _, _, _, &mut Vec<f64>) -> Tensor<2>| {
+            let mut nats = Vec::new();
+            let error = error(&hidden, &head, &targets[..], 0.7, &mut nats);
+            (to_vec(error), nats)
+        };
+        let (got, wanted) = (run(error), run(error_by_kernel));
+        assert_eq!((got.1.len(), wanted.1.len()), (ROWS, ROWS));
+        let errors = got.0.iter().zip(&wanted.0);
+        assert!(errors.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
+        let nats = got.1.iter().zip(&wanted.1);
+        assert!(nats.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
     }
 }

@@ -3,12 +3,12 @@
 use burn::{
     module::ParamGroup,
     optim::{
-        AdamWState, AdaptiveMomentumState, AdjustLrFn, LearningRate, ModuleOptimizer, MuonConfig,
-        Optimizer, decay::WeightDecayConfig,
+        self, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, LearningRate,
+        ModuleOptimizer, MuonConfig, Optimizer, decay::WeightDecayConfig,
     },
     tensor::{Device, Tensor},
 };
-use tang_model::{ModelConfig, ParameterSpec, parameter_id, parameters};
+use tang_model::{ModelConfig, ParameterSpec, device::is_cpu, parameter_id, parameters};
 
 /// The matrices of the blocks take steps of Muon (Jordan et al., *Muon*, 2024), which turns a gradient
 /// into the nearest orthogonal matrix, so that no direction of it is lost beside a large one; they
@@ -46,10 +46,24 @@ fn takes_muon(spec: &ParameterSpec) -> bool {
     is_matrix(spec) && spec.path.starts_with("blocks.")
 }
 
-/// Burn's optimiser of the same name, with the same state, in one pass instead of twelve.
+const BETAS: [f32; 2] = [0.9, 0.95];
+const EPSILON: f32 = 1e-8;
+
+/// Burn's optimiser of the same name, with the same state; on the CPU in one pass instead of twelve.
 #[derive(Clone)]
 struct AdamW {
     weight_decay: f32,
+}
+
+impl AdamW {
+    fn burns(&self) -> optim::AdamW {
+        AdamWConfig::new()
+            .with_beta_1(BETAS[0])
+            .with_beta_2(BETAS[1])
+            .with_epsilon(EPSILON)
+            .with_weight_decay(self.weight_decay)
+            .build()
+    }
 }
 
 impl Optimizer for AdamW {
@@ -64,6 +78,9 @@ impl Optimizer for AdamW {
     ) -> (Tensor<D>, Option<Self::State<D>>) {
         const FLOATS: &str = "parameters are 32-bit floats";
         let device = parameter.device();
+        if !is_cpu(&device) {
+            return self.burns().step(rate, parameter, gradient, state);
+        }
         let (time, moment_1, moment_2) = match state.map(|state| state.momentum) {
             Some(old) => (old.time + 1, old.moment_1, old.moment_2),
             None => (1, parameter.zeros_like(), parameter.zeros_like()),
@@ -71,8 +88,8 @@ impl Optimizer for AdamW {
         let numbers = tang_kernels::AdamW {
             rate: rate as f32,
             decay: self.weight_decay,
-            betas: [0.9, 0.95],
-            epsilon: 1e-8,
+            betas: BETAS,
+            epsilon: EPSILON,
             time: i32::try_from(time).unwrap_or(i32::MAX),
         };
         // What nothing else holds is changed where it is.
@@ -105,7 +122,7 @@ impl Optimizer for AdamW {
 mod tests {
     use burn::{
         module::{Module, ModuleVisitor, Param},
-        optim::{AdamWConfig, GradientsParams},
+        optim::GradientsParams,
         tensor::{Tensor, TensorData},
     };
     use tang_model::{Transformer, Weights, device};
@@ -198,13 +215,8 @@ mod tests {
             let values: Vec<f32> = (0..100).map(|i| (i as f32 * 0.618 + seed).sin()).collect();
             Tensor::from_floats(values.as_slice(), &device)
         };
-        let burns = AdamWConfig::new()
-            .with_beta_1(0.9)
-            .with_beta_2(0.95)
-            .with_epsilon(1e-8)
-            .with_weight_decay(0.1)
-            .build();
         let ours = AdamW { weight_decay: 0.1 };
+        let burns = ours.burns();
         let (mut a, mut b) = ((numbers(0.0), None), (numbers(0.0), None));
         for step in 1..=5 {
             let gradient = numbers(step as f32);

@@ -7,7 +7,8 @@ use clap::Args;
 use tang_lab::{BenchPlan, Provenance, bench_cache};
 
 use crate::{
-    bench_output::BenchOutput, lab_model::open_lab_models, note::note, source_commit::source_commit,
+    bench_output::BenchOutput, device_args::DeviceArgs, lab_model::open_lab_models, note::note,
+    source_commit::source_commit,
 };
 
 /// What to measure.
@@ -27,17 +28,20 @@ pub struct Options {
     /// Measure everything, but with few cases, short texts and 3 runs
     #[arg(long)]
     quick: bool,
+    #[command(flatten)]
+    device: DeviceArgs,
 }
 
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
-    let labs = open_lab_models(&options.checkpoints)?;
+    let device = options.device.open()?;
+    let labs = open_lab_models(&options.checkpoints, &device)?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => BenchPlan::QUICK,
         false => BenchPlan::FULL,
     };
-    let provenance = Provenance::this(source_commit());
+    let provenance = Provenance::this(&device, source_commit());
     let bench = bench_cache(&labs, plan, provenance, &mut |text| note(text))?;
     output.write(&bench, bench.plots()?)
 }

@@ -5,6 +5,7 @@ use std::{env, ffi::OsString, path::PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, bench_decode};
+use tang_model::device;
 
 use crate::{
     bench_output::BenchOutput, lab_model::open_lab_models, note::note, source_commit::source_commit,
@@ -37,7 +38,8 @@ pub struct Options {
 
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
-    let labs = open_lab_models(&options.checkpoints)?;
+    let device = device::cpu();
+    let labs = open_lab_models(&options.checkpoints, &device)?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => DecodePlan::QUICK,
@@ -58,7 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
         &program,
         torch_script(options).as_ref(),
         plan,
-        Provenance::this(source_commit()),
+        Provenance::this(&device, source_commit()),
         &mut |text| note(text),
     )?;
     output.write(&bench, bench.plots()?)

@@ -17,10 +17,10 @@ use tang_train::{Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfi
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
-    kept_memory::keep_memory,
     note::note,
     peer::{Peer, loss_points},
     source_commit::source_commit,
+    training_environment::prepare_environment,
     training_race::{race_config, run_race},
 };
 
@@ -70,7 +70,7 @@ pub struct Options {
 
 /// Measures, writes, and prints the table, and then all as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
-    keep_memory();
+    prepare_environment();
     let peer = options.peer()?;
     // What can be wrong comes before the work.
     let split = CorpusFolder::new(&options.corpus).open()?;
@@ -98,7 +98,7 @@ pub fn run(options: &Options) -> Result<()> {
         Err(error) => (None, Err(error)),
     };
     let bench = BenchTrain {
-        provenance: Provenance::this(source_commit()),
+        provenance: Provenance::this(&device::cpu(), source_commit()),
         model: options.model.name(),
         throughput,
         utilization,

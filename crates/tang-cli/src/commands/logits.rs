@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
 use tang_generate::{Logits, position_logits};
-use tang_model::{ModelFolder, Transformer, device};
+use tang_model::{ModelFolder, Transformer};
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{loaded_model::CheckpointArgs, user_text::user_text};
@@ -66,7 +66,8 @@ impl Options {
     fn open(&self) -> Result<(Transformer, Vec<TokenId>)> {
         let Some(text) = &self.text else {
             let folder = ModelFolder::open(&self.checkpoint.checkpoint)?;
-            return Ok((folder.into_model(&device::cpu())?, self.ids.clone()));
+            let device = self.checkpoint.device.open()?;
+            return Ok((folder.into_model(&device)?, self.ids.clone()));
         };
         let loaded = self.checkpoint.open()?;
         let mut tokens = vec![NEWLINE];

@@ -16,14 +16,15 @@ use indicatif::HumanCount;
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
 use tang_lab::{CurvePoint, loss_curve, peak_memory};
-use tang_model::{ModelConfig, ModelPreset, device};
+use tang_model::{ModelConfig, ModelPreset};
 use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{
     corpus_build::{CORPUS_FOLDER, build_corpus},
-    kept_memory::keep_memory,
+    device_args::DeviceArgs,
     note::note,
     progress::CorpusBars,
+    training_environment::prepare_environment,
     training_plan::TrainingPlan,
     training_watch::TrainingWatch,
 };
@@ -66,6 +67,8 @@ pub struct Options {
     /// Print what would be done, after a few steps to measure time and memory; write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    device: DeviceArgs,
 }
 
 impl Options {
@@ -129,7 +132,7 @@ impl Options {
 
     fn plan(&self) -> Result<TrainingPlan> {
         let folder = self.folder();
-        let device = device::cpu();
+        let device = self.device.open()?;
         let plan = match self.resume {
             true => Plan::of_rest(&folder, self.split()?, &device)?,
             false => Plan::of_start(self.config(), self.geometry(), self.split()?, &device)?,
@@ -160,11 +163,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             || (options.model.is_none() && options.preset.is_none()),
         "--resume goes on with the run in --out as it was started: leave out --model and --preset"
     );
-    keep_memory();
+    prepare_environment();
     if options.dry_run {
         write!(io::stdout().lock(), "{}", options.plan()?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let device = options.device.open()?;
     let path = options.folder();
     let (folder, split) = if options.resume {
         (RunFolder::resume(&path)?, options.split()?)
@@ -176,7 +180,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         (RunFolder::start(&path)?, split)
     };
     let log = folder.log_path();
-    let device = device::cpu();
     let mut trainer = if options.resume {
         Trainer::resume(split, folder, &device)?
     } else {

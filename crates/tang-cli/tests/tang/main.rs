@@ -6,6 +6,7 @@ mod check;
 mod checkpoint;
 mod continuation;
 mod data;
+mod devices;
 mod eval;
 #[cfg(unix)]
 mod interrupted_training;

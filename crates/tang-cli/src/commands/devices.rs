@@ -1,0 +1,31 @@
+//! `tang devices`: what can compute.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use clap::Args;
+use tang_model::device;
+
+use crate::note::note;
+
+/// Nothing to choose.
+#[derive(Args)]
+#[command(after_help = "Example:\n  tang devices")]
+pub struct Options {}
+
+/// Prints a device a line, first the name that `--device` takes; why there is no GPU goes to stderr.
+pub fn run(_: &Options) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "flex  {}", device::name(&device::cpu()))?;
+    match device::adapters() {
+        Ok((adapters, chosen)) => {
+            for adapter in adapters {
+                let mark = if adapter == chosen { " *" } else { "" };
+                writeln!(out, "wgpu  {adapter}{mark}")?;
+            }
+            note("* is what --device wgpu takes");
+        }
+        Err(error) => note(error),
+    }
+    Ok(())
+}

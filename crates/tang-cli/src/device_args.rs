@@ -1,0 +1,52 @@
+//! Which device computes.
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use tang_model::device::{self, Device};
+
+use crate::note::note;
+
+/// Which device to use.
+#[derive(Args, Clone, Copy)]
+pub struct DeviceArgs {
+    /// What computes: flex (the CPU), wgpu (a GPU) or auto (a GPU if there is one); `tang devices`
+    /// lists them
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "flex",
+        hide_possible_values = true
+    )]
+    device: Choice,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Choice {
+    Flex,
+    Wgpu,
+    Auto,
+}
+
+impl DeviceArgs {
+    /// The device; says which, unless it is the usual one.
+    ///
+    /// # Errors
+    ///
+    /// If a GPU was asked for and there is none, or no backend for it.
+    pub fn open(self) -> Result<Device> {
+        let device = match self.device {
+            Choice::Flex => return Ok(device::cpu()),
+            Choice::Wgpu => device::gpu()?,
+            Choice::Auto => match device::gpu() {
+                Ok(device) => device,
+                Err(error) => {
+                    let device = device::cpu();
+                    note(format_args!("device: {}; {error}", device::name(&device)));
+                    return Ok(device);
+                }
+            },
+        };
+        note(format_args!("device: {}", device::name(&device)));
+        Ok(device)
+    }
+}
