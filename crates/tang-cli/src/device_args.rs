@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use tang_model::device::{self, Device};
+use tang_model::{
+    ModelError,
+    device::{self, Device},
+};
 
 use crate::note::note;
 
@@ -39,14 +42,17 @@ impl DeviceArgs {
             Choice::Wgpu => device::gpu()?,
             Choice::Auto => match device::gpu() {
                 Ok(device) => device,
-                Err(error) => {
-                    let device = device::cpu();
-                    note(format_args!("device: {}; {error}", device::name(&device)));
-                    return Ok(device);
-                }
+                Err(ModelError::WithoutWgpu) => cpu_because("built without the wgpu backend"),
+                Err(ModelError::NoAdapter { reason }) => cpu_because(&reason),
+                Err(error) => return Err(error.into()),
             },
         };
         note(format_args!("device: {}", device::name(&device)));
         Ok(device)
     }
+}
+
+fn cpu_because(reason: &str) -> Device {
+    note(format_args!("no GPU: {reason}"));
+    device::cpu()
 }

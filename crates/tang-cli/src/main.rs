@@ -18,7 +18,6 @@ mod commands;
 mod corpus_build;
 mod device_args;
 mod error_message;
-
 mod lab_model;
 mod loaded_model;
 mod note;

@@ -25,8 +25,8 @@ const STEPS: usize = 32;
 ///
 /// Each thread has a part of the places, with a decoder of its own, and does everything for them.
 ///
-/// An error of one sequence takes its place among the results, and the others go on; after an error
-/// of a decoder there is nothing more.
+/// An error of one sequence takes its place among the results, and the others go on; an error of a
+/// decoder comes behind all results that are there in order, and there is nothing more.
 pub struct Batch<'a, D, I> {
     decoder: &'a mut D,
     /// Of the other threads.
@@ -37,6 +37,8 @@ pub struct Batch<'a, D, I> {
     queue: Mutex<Queue<I>>,
     begun: bool,
     failed: bool,
+    /// Of a decoder, until it is given.
+    error: Option<GenerateError>,
 }
 
 impl<'a, D, I> Batch<'a, D, I>
@@ -64,6 +66,7 @@ where
             queue: Mutex::new(Queue::new(sequences)),
             begun: false,
             failed: false,
+            error: None,
         }
     }
 
@@ -95,27 +98,21 @@ where
         Ok(())
     }
 
-    /// Fills the places, in each part as many as in the others.
+    /// Makes a part for each thread that has a decoder, and fills the places.
     fn begin(&mut self) {
-        let threads = rayon::current_num_threads();
+        let others = rayon::current_num_threads().min(self.places) - 1;
+        let forks = iter::repeat_with(|| self.decoder.fork()).take(others);
+        self.forks = forks.map_while(|fork| fork).collect();
+        let decoders = 1 + self.forks.len();
+        let parts = self.queue().cut(decoders);
+        self.parts = (0..parts).map(BatchPart::new).collect();
         for place in 0..self.places {
-            let Some((number, sequence)) = self.queue().next_sequence() else {
+            let part = place % parts;
+            let Some((number, sequence)) = self.queue().next_sequence(part) else {
                 break;
             };
-            if place < threads && (place == 0 || self.fork()) {
-                self.parts.push(BatchPart::default());
-            }
-            let parts = self.parts.len();
-            self.parts[place % parts].add(number, sequence);
+            self.parts[part].add(number, sequence);
         }
-    }
-
-    /// Makes a decoder for another thread; false if there is none.
-    fn fork(&mut self) -> bool {
-        let fork = self.decoder.fork();
-        let is_made = fork.is_some();
-        self.forks.extend(fork);
-        is_made
     }
 
     fn queue(&mut self) -> &mut Queue<I> {
@@ -132,15 +129,15 @@ where
     type Item = Result<Sequence, GenerateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
         // On a thread of the pool, where work is shared without waking anyone.
-        if let Err(error) = rayon::scope(|_| self.run()) {
+        if !self.failed
+            && let Err(error) = rayon::scope(|_| self.run())
+        {
             self.failed = true;
-            return Some(Err(error));
+            self.error = Some(error);
         }
-        self.queue().next_result()
+        let result = self.queue().next_result();
+        result.or_else(|| self.error.take().map(Err))
     }
 }
 

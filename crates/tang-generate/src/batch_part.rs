@@ -12,8 +12,9 @@ use crate::{Decoder, GenerateError, Logits, Sequence, Step, queue::Queue};
 
 /// Sequences that go through the model together, with all that happens to them: no other thread has
 /// anything to do with it.
-#[derive(Default)]
 pub(crate) struct BatchPart {
+    /// Which part of the batch.
+    index: usize,
     /// One a row of the decoder.
     running: Vec<Running>,
     logits: Option<Logits>,
@@ -30,6 +31,17 @@ struct Running {
 }
 
 impl BatchPart {
+    /// A part without sequences.
+    pub(crate) fn new(index: usize) -> Self {
+        Self {
+            index,
+            running: Vec::new(),
+            logits: None,
+            reused: 0,
+            thread: None,
+        }
+    }
+
     /// Adds a sequence, before the first step only.
     pub(crate) fn add(&mut self, number: usize, sequence: Sequence) {
         self.running.push(Running {
@@ -105,7 +117,7 @@ impl BatchPart {
                 _ => continue,
             };
             let mut queue = lock(queue);
-            let ended = match queue.next_sequence() {
+            let ended = match queue.next_sequence(self.index) {
                 Some((number, sequence)) => {
                     joined = true;
                     let running = Running {

@@ -206,3 +206,79 @@ fn a_prompt_that_is_too_long_keeps_no_other_waiting() {
         }
     }
 }
+
+/// A decoder that fails after some steps; its forks do not.
+struct Failing<'a> {
+    decoder: CachedDecoder<'a>,
+    steps: usize,
+}
+
+impl Decoder for Failing<'_> {
+    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
+        self.decoder.prefill(prompts)
+    }
+
+    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
+        self.steps = self.steps.checked_sub(1).ok_or(ModelError::Overflow)?;
+        self.decoder.decode(tokens)
+    }
+
+    fn select(&mut self, rows: &[usize]) {
+        self.decoder.select(rows);
+    }
+
+    fn truncate(&mut self, lengths: &[usize]) {
+        self.decoder.truncate(lengths);
+    }
+
+    fn fork(&self) -> Option<Self> {
+        Some(Self {
+            decoder: self.decoder.fork()?,
+            steps: usize::MAX,
+        })
+    }
+
+    fn forwarded_tokens(&self) -> usize {
+        self.decoder.forwarded_tokens()
+    }
+}
+
+#[test]
+fn an_error_of_the_decoder_comes_behind_what_is_done() {
+    let vocabulary = vocabulary();
+    let model = model(&vocabulary);
+    let sequences = || {
+        (0..20).map(|seed| {
+            let config = GenerationConfig {
+                seed,
+                max_new_tokens: 6,
+                stop_at_end: false,
+                ..GenerationConfig::default()
+            };
+            Sequence::new(Task::open(), &config, CONTEXT)
+        })
+    };
+    // Of 4 places; each sequence takes 6 steps, one of them the prefill of the first.
+    for steps in [0, 4, 5, 13] {
+        let mut decoder = Failing {
+            decoder: CachedDecoder::new(&model),
+            steps,
+        };
+        let mut results = Batch::with_places(&mut decoder, sequences(), 4);
+        let done: Vec<_> = results
+            .by_ref()
+            .take_while(|result| result.is_ok())
+            .collect();
+        // Those of all threads that are in order before the first that failed.
+        let wanted = (steps + 1) / 6 * 2..=(steps + 1) / 6 * 4;
+        assert!(wanted.contains(&done.len()), "{steps}: {}", done.len());
+        assert!(results.next().is_none(), "{steps}");
+        let all = generate_batch(
+            &mut CachedDecoder::new(&model),
+            sequences().collect::<Result<_, _>>().unwrap(),
+        );
+        for (got, wanted) in done.iter().zip(all.unwrap()) {
+            assert_eq!(got.as_ref().unwrap().tokens(), wanted.tokens());
+        }
+    }
+}

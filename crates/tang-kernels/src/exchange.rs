@@ -164,13 +164,17 @@ mod tests {
 
     /// Until both took part.
     fn on_two_threads(work: impl Fn(&mut [Side], &Exchange) + Sync) -> [Side; 2] {
-        (0..100_000)
-            .find_map(|_| {
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap().install(|| {
+            loop {
                 let mut sides = sides();
                 on_sides(&mut sides, ROUNDS, usize::MAX, &work);
-                (sides[0].thread != sides[1].thread).then_some(sides)
-            })
-            .expect("the helper takes part at some time")
+                if sides[0].thread != sides[1].thread {
+                    return sides;
+                }
+                thread::yield_now();
+            }
+        })
     }
 
     #[test]

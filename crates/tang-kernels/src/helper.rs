@@ -79,8 +79,8 @@ static HELPER: LazyLock<Option<Mutex<Helper>>> = LazyLock::new(|| {
 });
 
 /// Does `own` here and `other` on the helper, at the same time: true. Or nothing, if the helper is not
-/// there at once, or the program is kept to one thread: false. `own` says how long it waited for
-/// `other`.
+/// there at once, or the program is kept to one thread: false. `own` says how long the two
+/// waited for each other.
 ///
 /// # Panics
 ///
@@ -102,7 +102,8 @@ pub(crate) fn both(own: impl FnOnce() -> Duration, other: Work<'_>) -> bool {
     // SAFETY: `other` is borrowed until this function ends, and the helper uses it between taking it
     // from the desk and leaving `RESULT` there. This function ends only where it has taken the work
     // back itself, so that the helper never has it, or has seen `RESULT` (stored with Release, loaded
-    // with Acquire). Nothing in between can unwind past that: a panic of `own` is caught, and posting
+    // with Acquire); that of earlier work it cannot see, for its own store of `WORK` comes after that.
+    // Nothing in between can unwind past that: a panic of `own` is caught, and posting
     // and waiting do not panic.
     #[allow(unsafe_code)]
     let work = unsafe { mem::transmute::<Work<'_>, Work<'static>>(other) };
@@ -168,7 +169,9 @@ pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> (T, Duration) 
 
 impl Desk {
     fn post(&self, work: Work<'static>) {
-        *lock(&self.work) = Some(work);
+        // Nobody takes it before the state says that it is there: a result would be overwritten.
+        let mut desk = lock(&self.work);
+        *desk = Some(work);
         self.state.store(WORK, Ordering::SeqCst);
     }
 
@@ -189,11 +192,21 @@ impl Desk {
 
     /// Whether the helper had not taken the work yet.
     fn take_back(&self) -> bool {
-        let work = lock(&self.work).take();
-        if work.is_some() {
+        let mut desk = lock(&self.work);
+        let is_there = desk.take().is_some();
+        if is_there {
             self.state.store(NOTHING, Ordering::SeqCst);
         }
-        work.is_some()
+        is_there
+    }
+
+    fn take(&self) -> Option<Work<'static>> {
+        let mut desk = lock(&self.work);
+        let work = desk.take();
+        if work.is_some() {
+            self.state.store(WORK_IN_HAND, Ordering::Relaxed);
+        }
+        work
     }
 
     fn serve(&self) {
@@ -204,9 +217,7 @@ impl Desk {
                 hint::spin_loop();
                 self.state.load(Ordering::Relaxed) == WORK
             });
-            let work = found.then(|| lock(&self.work).take()).flatten();
-            if let Some(work) = work {
-                self.state.store(WORK_IN_HAND, Ordering::Relaxed);
+            if let Some(work) = found.then(|| self.take()).flatten() {
                 *lock(&self.panic) = catch_unwind(AssertUnwindSafe(work)).err();
                 self.state.store(RESULT, Ordering::Release);
                 idle_since = Instant::now();
@@ -258,24 +269,31 @@ mod tests {
         }
     }
 
-    /// For as long as a helper may need that has to share a processor.
-    fn attempts() -> impl Iterator<Item = ()> {
-        let begun = Instant::now();
-        std::iter::repeat_with(thread::yield_now)
-            .take_while(move |()| begun.elapsed() < Duration::from_secs(20))
-    }
-
-    /// Until the helper takes part.
-    fn helped() -> bool {
-        let numbers: Vec<u32> = (0..100).collect();
-        attempts().any(|()| {
-            let (sum, helped) = sum(&numbers);
-            assert_eq!(sum, 4950);
-            helped
+    /// Runs `work`, where there is a second thread, until it gives something: with one processor for both,
+    /// the helper is late at first.
+    fn until<T: Send>(mut work: impl FnMut() -> Option<T> + Send) -> T {
+        let two = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        two.unwrap().install(|| {
+            loop {
+                if let Some(done) = work() {
+                    return done;
+                }
+                thread::yield_now();
+            }
         })
     }
 
-    fn panic_of(own: &'static str, other: &'static str) -> Option<String> {
+    /// Waits until the helper takes part.
+    fn wait_for_help() {
+        let numbers: Vec<u32> = (0..100).collect();
+        until(|| {
+            let (sum, helped) = sum(&numbers);
+            assert_eq!(sum, 4950);
+            helped.then_some(())
+        });
+    }
+
+    fn panic_of(own: &'static str, other: &'static str) -> String {
         let panicking = |text: &str| {
             if !text.is_empty() {
                 resume_unwind(Box::new(text.to_owned()));
@@ -291,7 +309,7 @@ mod tests {
             )
         };
         // Asleep or busy, nothing is done.
-        attempts().find_map(|()| match catch_unwind(AssertUnwindSafe(work)) {
+        until(|| match catch_unwind(AssertUnwindSafe(work)) {
             Ok(_) => None,
             Err(panic) => Some(*panic.downcast::<String>().unwrap()),
         })
@@ -299,9 +317,9 @@ mod tests {
 
     #[test]
     fn awake_asleep_or_busy_all_work_is_done() {
-        assert!(helped());
+        wait_for_help();
         thread::sleep(Duration::from_millis(20));
-        assert!(helped());
+        wait_for_help();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -317,10 +335,10 @@ mod tests {
 
     #[test]
     fn a_panic_of_either_is_passed_on_and_the_helper_stays() {
-        assert_eq!(panic_of("own", "").unwrap(), "own");
-        assert_eq!(panic_of("", "other").unwrap(), "other");
-        assert_eq!(panic_of("own", "other").unwrap(), "own");
-        assert!(helped());
+        assert_eq!(panic_of("own", ""), "own");
+        assert_eq!(panic_of("", "other"), "other");
+        assert_eq!(panic_of("own", "other"), "own");
+        wait_for_help();
     }
 
     #[test]
@@ -339,16 +357,18 @@ mod tests {
                 &mut || inner(),
             )
         };
-        assert!(attempts().any(|()| outer()));
+        until(|| outer().then_some(()));
         assert_eq!(*lock(&nested), [false, false]);
     }
 
     #[test]
     fn kept_to_one_thread_there_is_no_helper() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let helped = pool
-            .unwrap()
-            .install(|| (0..100).any(|_| both(|| unreachable!(), &mut || unreachable!())));
-        assert!(!helped);
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let one = one.unwrap();
+        // The helper is awake and free.
+        wait_for_help();
+        for _ in 0..100 {
+            assert!(!one.install(|| both(|| unreachable!(), &mut || unreachable!())));
+        }
     }
 }

@@ -11,6 +11,9 @@ use crate::ModelError;
 /// The version of Burn, for reports.
 pub const BURN_VERSION: &str = "0.22.1";
 
+/// Whether the backend for GPUs is compiled in.
+pub const HAS_WGPU: bool = cfg!(feature = "wgpu");
+
 /// The CPU, through Burn's pure-Rust `flex` backend.
 pub fn cpu() -> Device {
     Device::flex()

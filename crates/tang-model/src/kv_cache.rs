@@ -11,7 +11,7 @@ use crate::{ModelConfig, ModelError, cpu_tensor::CpuTensor, device::has_kernels,
 /// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
 ///
 /// Each row has a length of its own, and that length is the only record of positions: a row's
-/// next token stands at position `length`. Keys and values beyond a row's length are never read,
+/// next token stands at position `length`. Keys and values beyond a row's length count for nothing,
 /// so [`truncate`](Self::truncate) only lowers numbers.
 #[derive(Debug, Clone)]
 pub struct KvCache {

@@ -17,7 +17,7 @@ struct Place<'a> {
 const UNDONE: &str = "write it now or delete it";
 const PRINTED: &str = "only tang-cli and xtask print; return the value or an error";
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 13] = [
     rule(&["todo", "!"], nowhere, UNDONE),
     rule(&["unimplemented", "!"], nowhere, UNDONE),
     rule(&["print", "!"], printing, PRINTED),
@@ -44,6 +44,19 @@ const RULES: [Rule; 11] = [
         &[".", "autodiff", "(", ")"],
         |place| !place.path.starts_with("crates/tang-generate/src/"),
         "generation needs no gradients; only training asks for them",
+    ),
+    rule(
+        &["feature", "=", "\"wgpu\""],
+        |place| {
+            let file = place.path.strip_prefix("crates/tang-model/src/");
+            matches!(file, Some("device.rs" | "fused.rs"))
+        },
+        "device.rs and fused.rs of tang-model alone know which backends are compiled in; ask `device`",
+    ),
+    rule(
+        &["unsafe_code"],
+        |place| place.path == "crates/tang-kernels/src/helper.rs",
+        "unsafe code is kept to lending work to the helper, in crates/tang-kernels/src/helper.rs",
     ),
 ];
 
@@ -189,6 +202,23 @@ mod tests {
         let text = "fn f() { device.autodiff() }";
         assert!(found("crates/tang-generate/src/a.rs", text));
         assert!(!found("crates/tang-train/src/a.rs", text));
+    }
+
+    #[test]
+    fn what_is_compiled_in_is_asked_in_two_files() {
+        let text = "#[cfg(feature = \"wgpu\")] mod a {}";
+        assert!(found(MODEL, text));
+        assert!(found("crates/tang-cli/tests/gpu/main.rs", text));
+        for path in [DEVICE, "crates/tang-model/src/fused.rs"] {
+            assert!(!found(path, text), "{path}");
+        }
+    }
+
+    #[test]
+    fn unsafe_code_is_in_one_file() {
+        let text = "fn f() { #[allow(unsafe_code)] let a = b; }";
+        assert!(found(MODEL, text));
+        assert!(!found("crates/tang-kernels/src/helper.rs", text));
     }
 
     #[test]

@@ -19,8 +19,10 @@ pub fn run(_: &Options) -> Result<()> {
     writeln!(out, "flex  {}", device::name(&device::cpu()))?;
     match device::adapters() {
         Ok((adapters, chosen)) => {
-            for adapter in adapters {
-                let mark = if adapter == chosen { " *" } else { "" };
+            // Of two that are alike, the first.
+            let taken = adapters.iter().position(|adapter| *adapter == chosen);
+            for (place, adapter) in adapters.iter().enumerate() {
+                let mark = if Some(place) == taken { " *" } else { "" };
                 writeln!(out, "wgpu  {adapter}{mark}")?;
             }
             note("* is what --device wgpu takes");

@@ -82,7 +82,7 @@ fn without_an_adapter_it_says_what_to_install() {
     let ended = hidden(&words("auto", checkpoint));
     assert_eq!(ended.stdout, prints(&words("flex", checkpoint)));
     assert!(
-        ended.stderr.contains("CPU, Burn's flex backend; no GPU"),
+        ended.stderr.contains("\ndevice: CPU, Burn's flex backend"),
         "{}",
         ended.stderr
     );

@@ -1,6 +1,6 @@
 //! `--device` and `tang devices` of a program that was built for the CPU alone; `tests/gpu` has the other.
 
-use tang_model::{ModelError, device};
+use tang_model::device;
 
 use crate::{
     model::model,
@@ -9,16 +9,11 @@ use crate::{
 
 const FEATURE: &str = "cargo build --release --features wgpu";
 
-/// Whether this build is the one that the tests are about.
-fn is_cpu_only() -> bool {
-    matches!(device::gpu(), Err(ModelError::WithoutWgpu))
-}
-
 #[test]
 fn a_gpu_needs_a_feature_that_the_error_names() {
     let model = model();
     let words = ["continue", "春", "--checkpoint", &model, "--device", "wgpu"];
-    if is_cpu_only() {
+    if !device::HAS_WGPU {
         let stderr = fails(&words, 1, FEATURE);
         assert!(stderr.contains("--device flex"), "{stderr}");
     }
@@ -31,9 +26,9 @@ fn auto_takes_the_cpu_and_says_why() {
     let mut auto = tang(words);
     let auto = run(auto.args(["--device", "auto"]));
     assert_eq!(auto.stdout, prints(&words), "{}", auto.stderr);
-    if is_cpu_only() {
-        let note = "device: CPU, Burn's flex backend; this program was built without";
-        assert!(auto.stderr.contains(note), "{}", auto.stderr);
+    if !device::HAS_WGPU {
+        let notes = "no GPU: built without the wgpu backend\ndevice: CPU, Burn's flex backend\n";
+        assert_eq!(auto.stderr, notes);
     }
 }
 
@@ -43,7 +38,7 @@ fn the_cpu_is_listed_first() {
     assert_eq!(ended.code, Some(0));
     let first = "flex  CPU, Burn's flex backend\n";
     assert!(ended.stdout.starts_with(first), "{}", ended.stdout);
-    if is_cpu_only() {
+    if !device::HAS_WGPU {
         assert_eq!(ended.stdout, first);
         assert!(ended.stderr.contains(FEATURE), "{}", ended.stderr);
     }
