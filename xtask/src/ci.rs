@@ -16,11 +16,12 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// Clippy and rustdoc share one check of the dependencies, the tests compile them to machine code;
 /// all in the release profile, so that no dependency is built twice for one purpose.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("format", format),
     ("tidy", tidy::run),
     ("shared build", shared_build::run),
     ("clippy", clippy),
+    ("clippy with GPUs", gpu_clippy),
     ("documentation", documentation),
     ("tests", tests),
     ("cache laboratory", cache_laboratory),
@@ -70,6 +71,12 @@ fn format() -> Result<()> {
 
 fn clippy() -> Result<()> {
     let arguments = "clippy --workspace --all-targets --release -- -D warnings";
+    process::run(process::cargo().args(arguments.split(' ')))
+}
+
+/// Checked and not compiled to machine code, which takes longer than all else here.
+fn gpu_clippy() -> Result<()> {
+    let arguments = "clippy --workspace --all-targets --release --features wgpu -- -D warnings";
     process::run(process::cargo().args(arguments.split(' ')))
 }
 
