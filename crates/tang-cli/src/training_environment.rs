@@ -1,26 +1,31 @@
 //! What libraries read from the environment, as training needs it.
 
-use std::env;
+use std::{env, ffi::OsStr};
 
-/// Variables and their values:
-///
-/// - What mimalloc reads at the start of a process: milliseconds after which memory that was freed
-///   goes back to the system, -1 for never. A training step allocates and frees the same hundreds of
-///   megabytes; given back in between, they are cleared page by page when they come again, which is
-///   about a quarter of a step's time.
-/// - Where Burn puts the moments of an optimiser that it reads from a file. They move to the device
-///   that trains at the next step. Left to itself, a build with GPUs looks for one, even for a
-///   run that asks for the CPU, and ends if there is none.
-const VARIABLES: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "-1"), ("BURN_DEVICE", "flex")];
+/// What mimalloc reads at the start of a process, and its value: milliseconds after which memory that was
+/// freed goes back to the system, -1 for never. A training step allocates and frees the same hundreds of
+/// megabytes; given back in between, they are cleared page by page when they come again, which is
+/// about a quarter of a step's time. Whoever has set it is left alone.
+const PURGE_DELAY: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
-/// Gives this process the variables, by starting the program anew in it; whoever has set one is left
-/// alone. Setting them while the program runs would take unsafe code, and be too late for the
-/// allocator. Where starting anew is not possible, the program goes on without.
+/// Where Burn puts the moments of an optimiser that it reads from a file: on the CPU, from where they move
+/// to the device that trains at the next step. Left to itself, a build for GPUs looks for one, even for
+/// a run that asks for the CPU, and panics if there is none.
+const MOMENTS: (&str, &str) = ("BURN_DEVICE", "flex");
+
+/// Gives this process the variables, by starting the program anew in it. Setting them while the program
+/// runs would take unsafe code, and be too late for the allocator. Where starting anew is not possible,
+/// the program goes on without.
 pub fn prepare_environment() {
-    let is_missing = |(name, _): &(&str, &str)| env::var_os(name).is_none();
-    let missing: Vec<_> = VARIABLES.into_iter().filter(is_missing).collect();
-    if !missing.is_empty() {
-        start_anew(missing);
+    let mut wanted = Vec::new();
+    if env::var_os(PURGE_DELAY.0).is_none() {
+        wanted.push(PURGE_DELAY);
+    }
+    if env::var_os(MOMENTS.0).as_deref() != Some(OsStr::new(MOMENTS.1)) {
+        wanted.push(MOMENTS);
+    }
+    if !wanted.is_empty() {
+        start_anew(wanted);
     }
 }
 

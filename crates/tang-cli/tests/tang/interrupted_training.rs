@@ -34,6 +34,8 @@ fn of_the_sample<'a>(words: &[&'a str]) -> Vec<&'a str> {
 /// Starts it.
 fn train_in_the_background(words: &[&str]) -> Child {
     let mut train = tang(of_the_sample(words));
+    // It takes its own, whatever is set.
+    train.env("BURN_DEVICE", "none");
     let pipes = train.stdout(Stdio::piped()).stderr(Stdio::piped());
     pipes.spawn().unwrap()
 }
