@@ -10,7 +10,7 @@ use crate::Exemption;
 #[derive(Debug, thiserror::Error)]
 pub enum GenerateError {
     /// A sampling setting has an impossible value.
-    #[error("{name} is {value:?}: it must be {wanted}")]
+    #[error("{name} is {value}: it must be {wanted}")]
     Setting {
         /// The setting.
         name: &'static str,

@@ -162,7 +162,7 @@ fn impossible_settings_are_refused() {
         (
             ["--temperature", "-1"],
             1,
-            "temperature is -1.0: it must be 0",
+            "temperature is -1: it must be 0",
         ),
         (["--temperature", "NaN"], 1, "temperature is NaN"),
         (["--temperature", "inf"], 1, "temperature is inf"),
