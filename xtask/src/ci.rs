@@ -76,7 +76,7 @@ fn clippy() -> Result<()> {
 
 /// Checked and not compiled to machine code, which takes longer than all else here.
 fn gpu_clippy() -> Result<()> {
-    let arguments = "clippy --workspace --all-targets --release --features wgpu -- -D warnings";
+    let arguments = "clippy --all-targets --release --features wgpu -- -D warnings";
     process::run(process::cargo().args(arguments.split(' ')))
 }
 
@@ -108,7 +108,7 @@ fn cache_laboratory() -> Result<()> {
 
 fn gpu_tests() -> Result<()> {
     install_nextest()?;
-    let arguments = "nextest run --workspace --release --features wgpu --test gpu";
+    let arguments = "nextest run --release --features wgpu --test gpu";
     process::run(quick_to_tune(process::cargo().args(arguments.split(' '))))
 }
 

@@ -10,15 +10,25 @@ use anyhow::{Result, ensure};
 
 use crate::process;
 
-/// Compares the crates that the workspace builds with those that `tang-cli` builds.
+/// Compares the crates that the workspace builds with those that `tang-cli` builds; for GPUs, those that
+/// are built where no package is named.
 ///
 /// # Errors
 ///
 /// If a crate below Burn has other features in one than in the other.
 pub fn run() -> Result<()> {
-    let workspace = tree(&["--workspace", "--format", "{p} {f}"])?;
-    let program = tree(&["-p", "tang-cli", "-e", "no-dev", "--format", "{p} {f}"])?;
-    let below_burn = tree(&["-p", "burn", "-e", "no-dev", "--format", "{p}"])?;
+    compare(&["--workspace"], &[])?;
+    compare(&[], &["--features", "wgpu"])
+}
+
+fn compare(all: &[&str], features: &[&str]) -> Result<()> {
+    let format = ["--format", "{p} {f}"];
+    let workspace = tree(&[all, features, &format].concat())?;
+    let program = ["-p", "tang-cli", "-e", "no-dev"];
+    let program = tree(&[&program, features, &format].concat())?;
+    // The package that hands its features on to Burn.
+    let model = ["-p", "tang-model", "-e", "no-dev", "--format", "{p}"];
+    let below_burn = tree(&[&model, features].concat())?;
     let twice = built_twice(&workspace, &program, &below_burn);
     ensure!(
         twice.is_empty(),
