@@ -31,6 +31,15 @@ enum Choice {
 }
 
 impl DeviceArgs {
+    /// The flag again, with a space before it, for a command line that goes on; nothing if it is as usual.
+    pub fn flag(self) -> &'static str {
+        match self.device {
+            Choice::Flex => "",
+            Choice::Wgpu => " --device wgpu",
+            Choice::Auto => " --device auto",
+        }
+    }
+
     /// The device; says which, unless it is the usual one.
     ///
     /// # Errors
@@ -55,4 +64,25 @@ impl DeviceArgs {
 fn cpu_because(reason: &str) -> Device {
     note(format_args!("no GPU: {reason}"));
     device::cpu()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        device: DeviceArgs,
+    }
+
+    #[test]
+    fn the_flag_is_what_was_given() {
+        for given in ["", " --device wgpu", " --device auto"] {
+            let command = Command::parse_from(format!("tang{given}").split(' '));
+            assert_eq!(command.device.flag(), given);
+        }
+    }
 }

@@ -35,7 +35,6 @@ pub struct Batch<'a, D, I> {
     parts: Vec<BatchPart>,
     places: usize,
     queue: Mutex<Queue<I>>,
-    begun: bool,
     failed: bool,
     /// Of a decoder, until it is given.
     error: Option<GenerateError>,
@@ -64,7 +63,6 @@ where
             parts: Vec::new(),
             places,
             queue: Mutex::new(Queue::new(sequences)),
-            begun: false,
             failed: false,
             error: None,
         }
@@ -77,8 +75,7 @@ where
 
     /// Runs until the next result is there, or no sequence is left.
     fn run(&mut self) -> Result<(), GenerateError> {
-        if !self.begun {
-            self.begun = true;
+        if self.parts.is_empty() {
             self.begin();
         }
         while !self.queue().has_result() {

@@ -59,6 +59,8 @@ struct Watched<'a> {
     decoder: CachedDecoder<'a>,
     rows: Vec<usize>,
     all: Arc<Mutex<Vec<Vec<usize>>>>,
+    /// Steps until it fails; its forks do not.
+    steps: usize,
 }
 
 impl Drop for Watched<'_> {
@@ -76,6 +78,7 @@ impl Decoder for Watched<'_> {
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
+        self.steps = self.steps.checked_sub(1).ok_or(ModelError::Overflow)?;
         self.rows.push(tokens.len());
         self.decoder.decode(tokens)
     }
@@ -93,6 +96,7 @@ impl Decoder for Watched<'_> {
             decoder: self.decoder.fork()?,
             rows: Vec::new(),
             all: Arc::clone(&self.all),
+            steps: usize::MAX,
         })
     }
 
@@ -151,6 +155,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
                 decoder: CachedDecoder::new(&model),
                 rows: Vec::new(),
                 all: Arc::clone(&all),
+                steps: usize::MAX,
             };
             let waiting = || sequences.iter().cloned().map(Ok);
             let mut batch = Batch::with_places(&mut cached, waiting(), places);
@@ -207,42 +212,6 @@ fn a_prompt_that_is_too_long_keeps_no_other_waiting() {
     }
 }
 
-/// A decoder that fails after some steps; its forks do not.
-struct Failing<'a> {
-    decoder: CachedDecoder<'a>,
-    steps: usize,
-}
-
-impl Decoder for Failing<'_> {
-    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
-        self.decoder.prefill(prompts)
-    }
-
-    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
-        self.steps = self.steps.checked_sub(1).ok_or(ModelError::Overflow)?;
-        self.decoder.decode(tokens)
-    }
-
-    fn select(&mut self, rows: &[usize]) {
-        self.decoder.select(rows);
-    }
-
-    fn truncate(&mut self, lengths: &[usize]) {
-        self.decoder.truncate(lengths);
-    }
-
-    fn fork(&self) -> Option<Self> {
-        Some(Self {
-            decoder: self.decoder.fork()?,
-            steps: usize::MAX,
-        })
-    }
-
-    fn forwarded_tokens(&self) -> usize {
-        self.decoder.forwarded_tokens()
-    }
-}
-
 #[test]
 fn an_error_of_the_decoder_comes_behind_what_is_done() {
     let vocabulary = vocabulary();
@@ -260,8 +229,10 @@ fn an_error_of_the_decoder_comes_behind_what_is_done() {
     };
     // Of 4 places; each sequence takes 6 steps, one of them the prefill of the first.
     for steps in [0, 4, 5, 13] {
-        let mut decoder = Failing {
+        let mut decoder = Watched {
             decoder: CachedDecoder::new(&model),
+            rows: Vec::new(),
+            all: Arc::default(),
             steps,
         };
         let mut results = Batch::with_places(&mut decoder, sequences(), 4);

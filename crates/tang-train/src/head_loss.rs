@@ -48,9 +48,10 @@ pub(crate) fn head_loss(
         let hidden = hidden
             .clone()
             .slice([start..start + targets.len(), 0..width]);
+        let logits = logits(&hidden, &head);
         let error = match is_cpu(&hidden.device()) {
-            true => error_by_kernel(&hidden, &head, targets, weight, &mut nats),
-            false => error(&hidden, &head, targets, weight, &mut nats),
+            true => error_by_kernel(logits, targets, weight, &mut nats),
+            false => error(logits, targets, weight, &mut nats),
         };
         hidden_gradients.push(error.clone().matmul(head.clone()));
         let own = error.transpose().matmul(hidden);
@@ -69,29 +70,23 @@ pub(crate) fn head_loss(
 /// The gradient with respect to the logits, `[rows, vocab_size]`; adds each row's nats to `nats`.
 /// Nothing else holds the logits, so the host takes them without a copy.
 fn error_by_kernel(
-    hidden: &Tensor<2>,
-    head: &Tensor<2>,
+    logits: Tensor<2>,
     targets: &[TokenId],
     weight: f64,
     nats: &mut Vec<f64>,
 ) -> Tensor<2> {
-    let mut logits = logits(hidden, head).into_data();
+    let device = logits.device();
+    let mut logits = logits.into_data();
     let vocab_size = logits.shape()[1];
     let values = logits.as_mut_slice().expect(FLOATS);
     cross_entropy_gradient(values, vocab_size, targets, weight as f32, nats);
-    Tensor::from_data(logits, &hidden.device())
+    Tensor::from_data(logits, &device)
 }
 
 /// The same by tensor operations, of which the host sees the nats only.
-fn error(
-    hidden: &Tensor<2>,
-    head: &Tensor<2>,
-    targets: &[TokenId],
-    weight: f64,
-    nats: &mut Vec<f64>,
-) -> Tensor<2> {
-    let log_probs = log_softmax(logits(hidden, head), 1);
-    let targets = column(targets, &hidden.device());
+fn error(logits: Tensor<2>, targets: &[TokenId], weight: f64, nats: &mut Vec<f64>) -> Tensor<2> {
+    let targets = column(targets, &logits.device());
+    let log_probs = log_softmax(logits, 1);
     let of_targets = log_probs.clone().gather(1, targets.clone());
     let minus_one = of_targets.full_like(-1.0);
     let error = log_probs
@@ -198,9 +193,9 @@ mod tests {
         let device = tang_model::device::cpu();
         let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
         let (hidden, head) = (tensor([ROWS, 6], &device), tensor([11, 6], &device));
-        let run = |error: fn(_, _, _, _, &mut Vec<f64>) -> Tensor<2>| {
+        let run = |error: fn(_, _, _, &mut Vec<f64>) -> Tensor<2>| {
             let mut nats = Vec::new();
-            let error = error(&hidden, &head, &targets[..], 0.7, &mut nats);
+            let error = error(logits(&hidden, &head), &targets[..], 0.7, &mut nats);
             (to_vec(error), nats)
         };
         let (got, wanted) = (run(error), run(error_by_kernel));

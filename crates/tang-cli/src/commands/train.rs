@@ -152,7 +152,11 @@ impl Options {
             Some(corpus) => format!(" --corpus {}", corpus.display()),
             None => String::new(),
         };
-        format!("tang train --resume --out {}{corpus}", folder.display())
+        let device = self.device.flag();
+        format!(
+            "tang train --resume --out {}{corpus}{device}",
+            folder.display()
+        )
     }
 }
 
