@@ -6,6 +6,7 @@ use std::{
 };
 
 use tang_files::{sha256_hex, write_atomically};
+use tang_prosody::Form;
 
 use crate::{Corpus, CorpusError, Split};
 
@@ -70,8 +71,8 @@ impl CorpusFolder {
     ///
     /// # Errors
     ///
-    /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing or
-    /// is not the one that was written with the others.
+    /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing, is
+    /// not the one that was written with the others, or holds no poems of a strict form.
     pub fn open(&self) -> Result<Split, CorpusError> {
         Ok(Split {
             train: self.read_file(TRAIN)?,
@@ -104,9 +105,11 @@ impl CorpusFolder {
             let wanted = format!("{}  {name}", sha256_hex(text));
             checksums.lines().any(|line| line == wanted)
         });
-        match text {
-            Some(text) => Ok(text.lines().map(str::to_owned).collect()),
-            None => Err(CorpusError::Changed { path }),
+        let poems: Vec<_> = text.iter().flat_map(|text| text.lines()).collect();
+        // Checksums can be made anew for files that are no corpus.
+        match poems.is_empty() || poems.iter().any(|poem| Form::of(poem).is_none()) {
+            true => Err(CorpusError::Changed { path }),
+            false => Ok(poems.into_iter().map(str::to_owned).collect()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, Split};
+use tang_files::sha256_hex;
 use tempfile::{TempDir, tempdir};
 
 fn corpus() -> Corpus {
@@ -82,4 +83,23 @@ fn missing_or_damaged_file_is_named() {
     let error = folder.open().unwrap_err();
     assert!(error.to_string().contains("val.txt"), "{error}");
     assert!(folder.poems().is_ok());
+}
+
+#[test]
+fn checksums_alone_make_no_corpus() {
+    for text in ["", "春眠不觉晓\n"] {
+        let (parent, folder, ..) = written();
+        let path = parent.path().join("data");
+        let sums = path.join("SHA256SUMS");
+        let before = fs::read(path.join("val.txt")).unwrap();
+        let renewed = fs::read_to_string(&sums)
+            .unwrap()
+            .replace(&sha256_hex(before), &sha256_hex(text));
+        fs::write(&sums, renewed).unwrap();
+        fs::write(path.join("val.txt"), text).unwrap();
+        assert!(
+            matches!(folder.open(), Err(CorpusError::Changed { path }) if path.ends_with("val.txt")),
+            "{text:?}"
+        );
+    }
 }
