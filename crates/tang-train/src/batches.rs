@@ -173,11 +173,11 @@ pub(crate) fn group_by_length(
     context: usize,
 ) -> Result<Vec<Vec<Vec<TokenId>>>, TrainError> {
     let mut groups = std::collections::BTreeMap::<usize, Vec<_>>::new();
-    for (index, poem) in poems.iter().enumerate() {
+    for poem in poems {
         let row = vocabulary.encode(&format!("\n{poem}\n"))?;
         if row.len() > context + 1 {
             return Err(TrainError::PoemTooLong {
-                poem: index + 1,
+                poem: poem.clone(),
                 positions: row.len() - 1,
                 context,
             });

@@ -38,11 +38,11 @@ pub enum TrainError {
     },
     /// A poem does not fit into the model.
     #[error(
-        "poem {poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer --context"
+        "{poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer --context"
     )]
     PoemTooLong {
-        /// Number of the poem, from 1.
-        poem: usize,
+        /// The poem.
+        poem: String,
         /// Positions that it needs.
         positions: usize,
         /// Positions that the model has.
