@@ -15,20 +15,21 @@ use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::hea
 /// Parts of a batch that are differentiated at the same time, each on a thread of its own.
 ///
 /// It is a constant and not the number of cores, since the sum of the parts depends on it in the
-/// last digits and a seed should give the same losses on every machine.
+/// last digits and the losses of a seed should not depend on the cores.
 const PARTS: usize = 2;
 
-/// Each part has its share of the cores to itself: products that are spread over all of them would
-/// wait for those of the other part.
-static POOLS: LazyLock<[ThreadPool; PARTS]> = LazyLock::new(|| {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.div_ceil(PARTS);
-    std::array::from_fn(|_| {
+/// Each part has its share of the threads to itself: products that are spread over all of them would
+/// wait for those of the other part. Where there is one thread, the parts have it in turn.
+static POOLS: LazyLock<Vec<ThreadPool>> = LazyLock::new(|| {
+    let threads = rayon::current_num_threads();
+    let pools = PARTS.min(threads);
+    let pool = || {
         ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(threads.div_ceil(pools))
             .build()
-            .expect("the system gives a process as many threads as it has cores")
-    })
+            .expect("the system gives a process as many threads as Rayon's own pool has")
+    };
+    std::iter::repeat_with(pool).take(pools).collect()
 });
 
 /// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
@@ -44,7 +45,7 @@ pub(crate) fn batch_gradients(
     let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = parts
             .iter()
-            .zip(&*POOLS)
+            .zip(POOLS.iter().cycle())
             .enumerate()
             .map(|(index, (part, pool))| {
                 // Graphs that share parameters wait for each other; a fork has its own.
