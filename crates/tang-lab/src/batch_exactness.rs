@@ -3,9 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
-use tang_generate::{
-    CachedDecoder, Decoder, GenerationConfig, Generator, Sequence, generate_batch,
-};
+use tang_generate::{Batch, CachedDecoder, Decoder, GenerationConfig, Generator, Sequence};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -16,6 +14,8 @@ use crate::{
     test_cases::{TestCase, test_cases},
 };
 
+/// Of so many poems one runs from the start; the others join where one has ended.
+const POEMS_A_PLACE: usize = 4;
 /// Rows of one task that differ in their seeds only.
 const DRAWS: usize = 16;
 
@@ -24,6 +24,8 @@ const DRAWS: usize = 16;
 pub struct BatchExactness {
     /// Poems in one batch.
     pub rows: usize,
+    /// How many of them ran at once.
+    pub places: usize,
     /// Length of the shortest prompt, in tokens.
     pub shortest_prompt: usize,
     /// Length of the longest.
@@ -34,6 +36,8 @@ pub struct BatchExactness {
     pub largest_logit_difference: f32,
     /// Tokens that went through the model in the batch.
     pub forwarded: usize,
+    /// Tokens that did not have to, as they stood in their places already.
+    pub reused: usize,
     /// Tokens that went through it row by row.
     pub forwarded_alone: usize,
     /// Rows of one task that were drawn with different seeds.
@@ -46,23 +50,26 @@ impl fmt::Display for BatchExactness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let &Self {
             rows,
+            places,
             shortest_prompt,
             longest_prompt,
             ties,
             largest_logit_difference,
             forwarded,
+            reused,
             forwarded_alone,
             draws,
             distinct_draws,
         } = self;
         write!(
             f,
-            "{rows} poems in one batch, from prompts of {shortest_prompt} to {longest_prompt} tokens, are the same as one at a time; {ties} ties, largest difference of a logit {largest_logit_difference:.1e}. A poem that ends leaves the batch and costs nothing more: {forwarded} tokens went through the model, {forwarded_alone} one poem at a time. {draws} rows that differ in their seeds only gave {distinct_draws} different poems."
+            "{rows} poems in one batch, {places} at once, from prompts of {shortest_prompt} to {longest_prompt} tokens, are the same as one at a time; {ties} ties, largest difference of a logit {largest_logit_difference:.1e}. A poem that ends leaves the batch, costs nothing more, and another joins: {forwarded} tokens went through the model, {forwarded_alone} one poem at a time; {reused}, of prompts, stood in their places already. {draws} rows that differ in their seeds only gave {distinct_draws} different poems."
         )
     }
 }
 
-/// Generates `rows` poems of all modes and settings in one batch, and each alone.
+/// Generates `rows` poems of all modes and settings in one batch of a quarter as many places, and each
+/// alone.
 ///
 /// # Errors
 ///
@@ -76,7 +83,10 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
         .iter()
         .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
         .collect::<Result<Vec<_>, _>>()?;
-    let sequences = generate_batch(&mut batched, sequences)?;
+    let places = rows.div_ceil(POEMS_A_PLACE);
+    let mut batch = Batch::with_places(&mut batched, sequences.into_iter().map(Ok), places);
+    let sequences = batch.by_ref().collect::<Result<Vec<_>, _>>()?;
+    let reused = batch.reused_tokens();
     let gap = largest_logit_difference(lab, &sequences)?;
     within_tolerance("a batch", gap)?;
     let mut ties = 0;
@@ -92,21 +102,23 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
         };
     }
     let forwarded = batched.forwarded_tokens();
-    if forwarded != forwarded_alone {
+    if forwarded + reused != forwarded_alone {
         return Err(LabError::Count {
             what: format!("a batch of {rows} poems"),
-            counted: forwarded,
+            counted: forwarded + reused,
             expected: forwarded_alone,
         });
     }
     let prompts = || cases.iter().map(|case| case.task.prompt().len());
     Ok(BatchExactness {
         rows,
+        places,
         shortest_prompt: prompts().min().unwrap_or(0),
         longest_prompt: prompts().max().unwrap_or(0),
         ties,
         largest_logit_difference: gap,
         forwarded,
+        reused,
         forwarded_alone,
         draws: DRAWS,
         distinct_draws: distinct_draws(lab)?,

@@ -40,7 +40,10 @@ fn a_batch_is_exact_and_rows_that_ended_cost_nothing() {
     let batch = batch_exactness(&lab(), 40).unwrap();
     assert_eq!((batch.rows, batch.ties), (40, 0));
     assert!(batch.shortest_prompt < batch.longest_prompt, "{batch}");
-    assert_eq!(batch.forwarded, batch.forwarded_alone);
+    assert_eq!(batch.places, 10);
+    // Rows that join find beginnings of their prompts in their places.
+    assert!(batch.reused > 0, "{batch}");
+    assert_eq!(batch.forwarded + batch.reused, batch.forwarded_alone);
     assert!(batch.largest_logit_difference < 1e-4);
     assert_eq!(batch.distinct_draws, batch.draws);
 }
