@@ -82,6 +82,12 @@ impl PoemWriter<'_> {
                 let poems = 1 + configs.count();
                 let start = Sequence::new(self.task(), &config, context)?;
                 let found = beam_search(&mut decoder, start, beams)?;
+                if found.len() < poems {
+                    note(format_args!(
+                        "no more than {} of {poems} poems were found",
+                        found.len()
+                    ));
+                }
                 let mut found = found.iter().take(poems);
                 found.try_for_each(|found| self.print(found, &config, None, sampling.json))
             }

@@ -157,6 +157,23 @@ fn searches_print_likelier_poems() {
 }
 
 #[test]
+fn a_search_says_if_it_finds_fewer_poems() {
+    // A whole couplet, which leaves nothing to choose.
+    let template = "白日依山尽，黄河入海流。";
+    let words = ["write", "--template", template, "--beams", "2", "-n", "2"];
+    let ended = run(tang(words).args(["--checkpoint", &model()]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(ended.stdout.lines().collect::<String>(), template);
+    assert!(
+        ended
+            .stderr
+            .contains("no more than 1 of 2 poems were found"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn bad_rules_are_refused() {
     for (words, code, wanted) in [
         (
