@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -28,7 +29,7 @@ impl RunFolder {
     ///
     /// [`TrainError::RunExists`] if a run has left its state or a model there,
     /// [`TrainError::Locked`] if another process trains into it.
-    pub fn start(path: &Path) -> Result<Self, TrainError> {
+    pub(crate) fn start(path: &Path) -> Result<Self, TrainError> {
         let folder = Self::take(path)?;
         if holds_run(path) {
             return Err(TrainError::RunExists {
@@ -92,12 +93,17 @@ impl RunFolder {
     }
 }
 
-/// Deletes temporary files that a killed run left; nobody else writes here while the lock is held.
-fn remove_leftovers(path: &Path) -> std::io::Result<()> {
+/// Deletes temporary files that a killed run left. Nobody else trains here while the lock is held, but
+/// a report may be written, whose file is gone under its temporary name when it has its own.
+fn remove_leftovers(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let file = entry?.path();
-        if file.to_string_lossy().ends_with(TEMPORARY_SUFFIX) {
-            fs::remove_file(file)?;
+        if !file.to_string_lossy().ends_with(TEMPORARY_SUFFIX) {
+            continue;
+        }
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
     Ok(())

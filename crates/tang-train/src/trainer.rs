@@ -1,6 +1,6 @@
 //! The training loop.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, path::Path};
 
 use burn::tensor::Device;
 use tang_corpus::Split;
@@ -55,22 +55,23 @@ pub struct Trainer {
 }
 
 impl Trainer {
-    /// Starts a run in a new folder. `model` fixes all of the geometry but the vocabulary, which
-    /// is that of the corpus.
+    /// Starts a run in `folder`, which is created if need be. `model` fixes all of the geometry but
+    /// the vocabulary, which is that of the corpus. A run that is impossible leaves nothing behind.
     ///
     /// # Errors
     ///
-    /// If the configuration is impossible, the corpus does not fit the model, or a file cannot be
-    /// written.
+    /// If the configuration is impossible or the corpus does not fit the model;
+    /// [`TrainError::RunExists`] if the folder holds a run or a model, [`TrainError::Locked`] if
+    /// another process trains into it; if a file cannot be written.
     pub fn start(
         config: TrainConfig,
         model: ModelConfig,
         split: Split,
-        folder: RunFolder,
+        folder: &Path,
         device: &Device,
     ) -> Result<Self, TrainError> {
         let learner = Learner::start(config, model, split, device)?;
-        let trainer = Self::new(learner, folder)?;
+        let trainer = Self::new(learner, RunFolder::start(folder)?)?;
         // From here on there is something to resume, whenever the run is killed.
         trainer.save()?;
         Ok(trainer)
@@ -86,7 +87,6 @@ impl Trainer {
         Self::new(learner, folder)
     }
 
-    /// Only now is anything written, so that an impossible run leaves nothing behind.
     fn new(learner: Learner, folder: RunFolder) -> Result<Self, TrainError> {
         learner.vocabulary().save(folder.path())?;
         let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
@@ -95,6 +95,11 @@ impl Trainer {
             folder,
             log,
         })
+    }
+
+    /// Where it writes.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
     }
 
     /// What the run was told.

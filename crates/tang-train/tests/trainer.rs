@@ -71,8 +71,11 @@ impl Observer for Recorder {
 }
 
 fn start(folder: &Path, config: TrainConfig) -> Trainer {
-    let folder = RunFolder::start(folder).unwrap();
     Trainer::start(config, model(), poems(), folder, &device::cpu()).unwrap()
+}
+
+fn resume(folder: &Path, split: Split) -> Result<Trainer, TrainError> {
+    Trainer::resume(split, RunFolder::resume(folder)?, &device::cpu())
 }
 
 #[test]
@@ -138,8 +141,7 @@ fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
     drop(trainer);
     for stop_after in [Some(6), None] {
         recorder.stop_after = stop_after;
-        let folder = RunFolder::resume(parts.path()).unwrap();
-        let mut trainer = Trainer::resume(poems(), folder, &device::cpu()).unwrap();
+        let mut trainer = resume(parts.path(), poems()).unwrap();
         trainer.run(&mut recorder).unwrap();
     }
     assert_eq!(recorder.losses, uninterrupted.losses);
@@ -164,10 +166,7 @@ fn refuses_to_resume_on_another_corpus_or_from_a_damaged_state() {
     start(folder.path(), config())
         .run(&mut Recorder::default())
         .unwrap();
-    let resume = |split: Split| {
-        let folder = RunFolder::resume(folder.path())?;
-        Trainer::resume(split, folder, &device::cpu()).map(|_| ())
-    };
+    let resume = |split: Split| resume(folder.path(), split).map(|_| ());
     // The same characters in another order are another corpus.
     let mut other = poems();
     other.train.reverse();
@@ -203,10 +202,7 @@ fn a_step_that_diverges_is_named_and_the_last_state_stays() {
     let mut trainer = start(folder.path(), diverging());
     assert_eq!(trainer.run(&mut recorder).unwrap(), Outcome::Stopped);
     drop(trainer);
-    let resumed = || {
-        let run = RunFolder::resume(folder.path()).unwrap();
-        Trainer::resume(poems(), run, &device::cpu()).unwrap()
-    };
+    let resumed = || resume(folder.path(), poems()).unwrap();
     let error = resumed().run(&mut recorder).unwrap_err();
     let TrainError::Diverged { step, .. } = error else {
         panic!("{error}");
@@ -232,10 +228,7 @@ fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
         ),
         "{error}"
     );
-    let run = RunFolder::resume(folder.path()).unwrap();
-    let saved = Trainer::resume(poems(), run, &device::cpu())
-        .unwrap()
-        .step();
+    let saved = resume(folder.path(), poems()).unwrap().step();
     assert!(saved > 0 && saved < recorder.losses.len() + 1, "{saved}");
     let model = ModelFolder::open(folder.path()).unwrap();
     let model = model.into_model(&device::cpu()).unwrap();

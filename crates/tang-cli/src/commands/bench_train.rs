@@ -13,7 +13,7 @@ use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
 use tang_lab::{BenchTrain, LossPoint, MatmulPeak, Provenance, Race, Throughput, Utilization};
 use tang_model::{ModelPreset, Transformer, device};
-use tang_train::{Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfig, Trainer};
+use tang_train::{Evaluation, Observer, Preset, StepReport, TrainConfig, Trainer};
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
@@ -174,24 +174,24 @@ impl Options {
 
     /// Tokens a second of a run that ends before its first evaluation.
     fn short_run(&self, split: Split, batch_tokens: usize) -> Result<f64> {
-        let folder = self.out.join("short-run");
-        // The one before is of no use to anybody.
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
+        let folder = tempfile::Builder::new()
+            .prefix("short-run-")
+            .tempdir_in(&self.out)
+            .with_context(|| format!("cannot create a folder in {}", self.out.display()))?;
+        let steps = usize::from(self.steps);
         let config = TrainConfig {
             batch_tokens,
+            steps: steps + 1,
             evaluate_every: usize::MAX,
             // Without dropout, which the peer does not have either.
             ..Preset::Quick.config()
         };
-        let mut trainer = self.start(config, split, &folder)?;
+        let mut trainer = self.start(config, split, folder.path())?;
         let mut watch = StopAfter {
-            steps: self.steps.into(),
+            steps,
             tokens_per_second: 0.0,
         };
         trainer.run(&mut watch)?;
-        fs::remove_dir_all(&folder)?;
         Ok(watch.tokens_per_second)
     }
 
@@ -224,7 +224,6 @@ impl Options {
     }
 
     fn start(&self, config: TrainConfig, split: Split, folder: &Path) -> Result<Trainer> {
-        let folder = RunFolder::start(folder)?;
         let geometry = self.model.config(1);
         let device = device::cpu();
         Ok(Trainer::start(config, geometry, split, folder, &device)?)

@@ -174,20 +174,15 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     let device = options.device.open()?;
     let path = options.folder();
-    let (folder, split) = if options.resume {
-        (RunFolder::resume(&path)?, options.split()?)
-    } else {
-        // What can be wrong with the options comes before the folder.
-        options.config().validate()?;
-        options.geometry().validate()?;
-        let split = options.split()?;
-        (RunFolder::start(&path)?, split)
-    };
-    let log = folder.log_path();
     let mut trainer = if options.resume {
-        Trainer::resume(split, folder, &device)?
+        let folder = RunFolder::resume(&path)?;
+        Trainer::resume(options.split()?, folder, &device)?
     } else {
-        Trainer::start(options.config(), options.geometry(), split, folder, &device)?
+        let (config, geometry) = (options.config(), options.geometry());
+        // What can be wrong with the options comes before the corpus, which may have to be built.
+        config.validate()?;
+        geometry.validate()?;
+        Trainer::start(config, geometry, options.split()?, &path, &device)?
     };
     note(format_args!(
         "training into {}: {} of {} steps are done, {} steps are an epoch, vocabulary {}",
@@ -210,7 +205,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         ));
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    write_loss_curve(&RunLog::read(&log)?, &path.join("loss.svg"))?;
+    let log = RunLog::read(&trainer.folder().log_path())?;
+    write_loss_curve(&log, &path.join("loss.svg"))?;
     note(format_args!(
         "done; try `tang acrostic 春眠不觉 --checkpoint {}`",
         path.display()

@@ -67,7 +67,6 @@ fn train(folder: &Path, model: ModelConfig, device: &Device, stop_after: usize) 
                 dropout: 0.1,
                 ..Preset::Quick.config()
             };
-            let folder = RunFolder::start(folder).unwrap();
             Trainer::start(config, model, split(), folder, device).unwrap()
         }
     };

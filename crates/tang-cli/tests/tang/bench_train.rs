@@ -17,6 +17,10 @@ fn races_with_a_peer_in_turns() {
     fs::write(&peer, format!("echo '{report}'")).unwrap();
     let words = ["bench-train", "--steps", "1", "--corpus", "corpus"];
     let peer_words = ["--peer", "/bin/sh peer.sh"];
+    // A folder of the user, which has nothing to do with it.
+    let out = folder.path().join("target/bench-train");
+    let mine = out.join("short-run");
+    fs::create_dir_all(&mine).unwrap();
     let ended = run(tang(words).args(peer_words).current_dir(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(ended.stdout.contains("| 4,096 | 3 | "), "{}", ended.stdout);
@@ -29,11 +33,12 @@ fn races_with_a_peer_in_turns() {
     let utilization = &json["utilization"];
     assert!(utilization["percent_of_peak"].as_f64().unwrap() > 0.0);
     assert_eq!(utilization["peak"]["products"].as_array().unwrap().len(), 6);
-    let out = folder.path().join("target/bench-train");
     let report = fs::read_to_string(out.join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report, json);
-    assert!(!out.join("short-run").exists());
+    assert!(mine.is_dir());
+    let left = fs::read_dir(&out).unwrap().count();
+    assert_eq!(left, 2, "besides the report and that folder");
 
     let ended = run(tang(words).current_dir(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

@@ -116,4 +116,5 @@ fn impossible_geometries_are_refused() {
         1,
         "and the model has 64: give it a longer --context",
     );
+    assert!(!out.exists());
 }
