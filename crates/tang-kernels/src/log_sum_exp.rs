@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::exp::exp;
+use crate::{exp::exp, lanes};
 
 const LANES: usize = 32;
 
@@ -18,30 +18,12 @@ impl WithSimd for LogSumExp<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let highest = highest(self.0);
+        let highest = lanes::max(self.0);
         if highest == f32::NEG_INFINITY {
             return f64::NEG_INFINITY;
         }
         f64::from(highest) + sum_of_exponentials(self.0, highest).ln()
     }
-}
-
-/// The largest of the values.
-#[inline(always)]
-pub(crate) fn highest(values: &[f32]) -> f32 {
-    let larger = |a: f32, b: f32| if b > a { b } else { a };
-    let (blocks, rest) = values.as_chunks::<LANES>();
-    let mut lanes = [f32::NEG_INFINITY; LANES];
-    for block in blocks {
-        for (lane, value) in lanes.iter_mut().zip(block) {
-            *lane = larger(*lane, *value);
-        }
-    }
-    lanes
-        .iter()
-        .chain(rest)
-        .copied()
-        .fold(f32::NEG_INFINITY, larger)
 }
 
 /// The sum of e^(value - shift).

@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::{
     BatchExactness, BenchPlan, CacheBytes, CachePaths, Counting, Exactness, FreshRuns, LabError,
     LabModel, ModelSummary, PrefixReuse, Provenance, SamplingLab, Timing, batch_exactness,
-    cache_bytes, cache_paths, counting, exactness, fresh_runs, prefix_reuse, sampling_lab, timing,
+    cache_bytes::cache_bytes, cache_paths, counting, exactness, fresh_runs, prefix_reuse,
+    sampling_lab::sampling_lab, timing,
 };
 
 /// The measurements of one run of the laboratory. It displays itself as a Markdown page.

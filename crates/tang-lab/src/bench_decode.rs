@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use crate::{
     Bytes, ColdStart, DecodeTiming, LabError, LabModel, ModelSummary, Provenance, TorchPeer,
-    TorchScript, cold_start, decode_timing,
+    TorchScript,
+    cold_start::cold_start,
+    decode_timing::decode_timing,
     line_chart::{Axis, BLUE, GREEN, Line, LineChart, PURPLE, Scale, Stroke, VERMILION},
     table::{table, thousands, times},
 };

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     Provenance, Race, Utilization,
+    average::median,
     table::{table, thousands},
 };
 
@@ -45,13 +46,6 @@ impl Throughput {
     pub fn ratio(&self) -> Option<f64> {
         Some(self.tokens_per_second()? / median(&self.peer)?)
     }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
-    Some(f64::midpoint(sorted[low], sorted[high]))
 }
 
 impl fmt::Display for BenchTrain {

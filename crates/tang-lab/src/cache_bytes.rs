@@ -61,7 +61,7 @@ pub struct HeadSharing {
 /// # Errors
 ///
 /// [`LabError::CacheBytes`] if a size is not what the formula says.
-pub fn cache_bytes(lab: &LabModel) -> Result<CacheBytes, LabError> {
+pub(crate) fn cache_bytes(lab: &LabModel) -> Result<CacheBytes, LabError> {
     let config = *lab.model.config();
     Ok(CacheBytes {
         layers: config.layers,

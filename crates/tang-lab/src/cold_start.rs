@@ -29,7 +29,10 @@ pub struct ColdStart {
 /// # Errors
 ///
 /// [`LabError::Program`] if it does not start, or fails.
-pub fn cold_start(command: impl Fn() -> Command, runs: usize) -> Result<ColdStart, LabError> {
+pub(crate) fn cold_start(
+    command: impl Fn() -> Command,
+    runs: usize,
+) -> Result<ColdStart, LabError> {
     let times = (0..=runs)
         .map(|_| {
             let started = Instant::now();

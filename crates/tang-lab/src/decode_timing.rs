@@ -60,7 +60,7 @@ struct Round {
 /// # Errors
 ///
 /// If the model has fewer positions than the texts need, or no thread can be started.
-pub fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeTiming, LabError> {
+pub(crate) fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeTiming, LabError> {
     let floor = WeightFloor::of(lab.model.config());
     let all = rayon::current_num_threads();
     let counts: Vec<usize> = match all {

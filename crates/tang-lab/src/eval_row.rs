@@ -7,6 +7,7 @@ use tang_prosody::{Form, Scores, Share, check};
 
 use crate::{
     Distinct,
+    average::mean,
     poem_set::{Poem, PoemSet, lines},
 };
 
@@ -60,25 +61,27 @@ impl EvalRow {
                 Some(form) => Form::of(text) == Some(form),
                 None => Form::of(text).is_some(),
             };
-            count(&mut right_form, is_right);
+            right_form.count(is_right);
             if is_right {
                 scores.add(check(text).as_ref());
             }
         }
         let mut copied_lines = Share::default();
         for line in set.texts().flat_map(lines) {
-            count(&mut copied_lines, training_lines.contains(line));
+            copied_lines.count(training_lines.contains(line));
         }
         let acrostic = heads.map(|heads| {
             let mut share = Share::default();
             for poem in &set.poems {
-                count(&mut share, heads_stand(&poem.text, &heads[poem.number]));
+                share.count(heads_stand(&poem.text, &heads[poem.number]));
             }
             share
         });
         let different: HashSet<&str> = set.texts().collect();
         let poems = set.poems.len();
-        let mean = |nats: fn(&Poem) -> Option<f64>| mean(set.poems.iter().filter_map(nats));
+        let mean = |nats: fn(&Poem) -> Option<f64>| {
+            mean(&set.poems.iter().filter_map(nats).collect::<Vec<_>>())
+        };
         Self {
             form,
             name: name.to_owned(),
@@ -109,17 +112,6 @@ impl EvalRow {
 fn heads_stand(poem: &str, heads: &str) -> bool {
     let found = lines(poem).filter_map(|line| line.chars().next());
     found.eq(heads.chars())
-}
-
-fn count(share: &mut Share, counts: bool) {
-    share.part += usize::from(counts);
-    share.whole += 1;
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.collect();
-    let sum: f64 = values.iter().sum();
-    (!values.is_empty()).then(|| sum / values.len() as f64)
 }
 
 #[cfg(test)]

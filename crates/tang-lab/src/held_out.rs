@@ -5,6 +5,7 @@ use tang_tokenizer::NEWLINE;
 
 use crate::{
     LabError, LabModel,
+    average::mean,
     poem_set::{Poem, PoemSet},
 };
 
@@ -33,37 +34,20 @@ fn read(lab: &LabModel, number: usize, text: &str) -> Result<Poem, GenerateError
     tokens.extend(lab.vocabulary.encode(text)?);
     let logits = position_logits(&lab.model, &tokens, None)?;
     tokens.push(NEWLINE);
-    let mut all = Mean::default();
-    let mut free = Mean::default();
+    let mut all = Vec::new();
+    let mut free = Vec::new();
     for (row, token) in tokens[1..].iter().enumerate() {
         let nats = -logits.log_prob(row, *token);
-        all.add(nats);
+        all.push(nats);
         // The form forces marks and newline, as it does where poems are written.
         if lab.vocabulary.is_han(*token) {
-            free.add(nats);
+            free.push(nats);
         }
     }
     Ok(Poem {
         number,
         text: text.to_owned(),
-        nats_per_char: all.value(),
-        nats_per_free_char: Some(free.value()).filter(|nats| !nats.is_nan()),
+        nats_per_char: mean(&all).expect("a poem has an end"),
+        nats_per_free_char: mean(&free),
     })
-}
-
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    count: usize,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.count += 1;
-    }
-
-    fn value(&self) -> f64 {
-        self.sum / self.count as f64
-    }
 }

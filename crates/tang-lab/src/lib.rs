@@ -4,6 +4,7 @@
 //! Nothing is printed; functions give values that display themselves, and say how far they are
 //! through a callback.
 
+mod average;
 mod batch_exactness;
 mod bench_cache;
 mod bench_decode;
@@ -69,11 +70,11 @@ pub use bench_decode::{BenchDecode, DecodePlan, DecodeSubject, ModelDecode, benc
 pub use bench_plan::BenchPlan;
 pub use bench_train::{BenchTrain, Throughput};
 pub use bytes::Bytes;
-pub use cache_bytes::{CacheBytes, CacheSize, HeadSharing, cache_bytes};
+pub use cache_bytes::{CacheBytes, CacheSize, HeadSharing};
 pub use cache_paths::{CachePaths, cache_paths};
-pub use cold_start::{ColdStart, cold_start};
+pub use cold_start::ColdStart;
 pub use counting::{Counting, TokenCount, counting};
-pub use decode_timing::{BatchTiming, DecodeTiming, ThreadTiming, decode_timing};
+pub use decode_timing::{BatchTiming, DecodeTiming, ThreadTiming};
 pub use distinct::Distinct;
 pub use dtype::Dtype;
 pub use error::LabError;
@@ -98,10 +99,10 @@ pub use prefix_reuse::{PrefixReuse, prefix_reuse};
 pub use provenance::{Commit, Provenance};
 pub use race::{LossPoint, Race};
 pub use report::report;
-pub use sampling_lab::{SamplingLab, SettingSamples, sampling_lab};
+pub use sampling_lab::{SamplingLab, SettingSamples};
 pub use spread::Spread;
 pub use step_candidates::StepCandidates;
 pub use subject::Subject;
 pub use timing::{Timing, timing};
 pub use torch_peer::{TorchPeer, TorchScript};
-pub use utilization::{Utilization, training_flops};
+pub use utilization::Utilization;

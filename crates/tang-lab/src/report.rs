@@ -1,8 +1,8 @@
 //! The report that lies beside a trained model.
 
 use crate::{
-    BenchPlan, LabError, LabModel, Machine, ModelSummary, bench_page::runs, cache_bytes,
-    cache_paths, exactness, samples::samples, timing::trained_series,
+    BenchPlan, LabError, LabModel, Machine, ModelSummary, bench_page::runs,
+    cache_bytes::cache_bytes, cache_paths, exactness, samples::samples, timing::trained_series,
 };
 
 /// The suite on one model as Markdown: cache exactness, times, and samples. `quick` compares fewer

@@ -67,7 +67,7 @@ pub struct SettingSamples {
 /// # Errors
 ///
 /// If generation fails.
-pub fn sampling_lab(
+pub(crate) fn sampling_lab(
     lab: &LabModel,
     samples: usize,
     on_progress: &mut dyn FnMut(&str),

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::average::median;
+
 /// Least, median and largest of some durations, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
@@ -23,15 +25,9 @@ impl Spread {
     /// If there is none.
     pub fn of(mut durations_ms: Vec<f64>) -> Self {
         durations_ms.sort_by(f64::total_cmp);
-        let middle = durations_ms.len() / 2;
-        let median_ms = if durations_ms.len().is_multiple_of(2) {
-            f64::midpoint(durations_ms[middle - 1], durations_ms[middle])
-        } else {
-            durations_ms[middle]
-        };
         Self {
             min_ms: durations_ms[0],
-            median_ms,
+            median_ms: median(&durations_ms).expect("there is a shortest"),
             max_ms: durations_ms[durations_ms.len() - 1],
         }
     }

@@ -5,6 +5,8 @@ use std::time::Instant;
 use tang_generate::{Decoder, GenerateError, GenerationConfig, Generator, Task};
 use tang_tokenizer::TokenId;
 
+use crate::average::mean;
+
 /// What a generation of a fixed number of tokens gave, and when.
 pub(crate) struct TimedGeneration {
     /// The new tokens.
@@ -61,20 +63,16 @@ impl TimedGeneration {
         self.steps_ms[0]
     }
 
-    /// Mean milliseconds of a token after the first.
+    /// Mean milliseconds of a token after the first; NaN if there is no other.
     pub fn later_ms(&self) -> f64 {
-        mean(&self.steps_ms[1..])
+        mean(&self.steps_ms[1..]).unwrap_or(f64::NAN)
     }
 
     /// Mean milliseconds of a token in the last quarter.
     pub fn late_ms(&self) -> f64 {
         let steps = self.steps_ms.len();
-        mean(&self.steps_ms[steps - steps.div_ceil(4)..])
+        mean(&self.steps_ms[steps - steps.div_ceil(4)..]).expect("there is a first")
     }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]

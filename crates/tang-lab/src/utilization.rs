@@ -58,7 +58,7 @@ impl Utilization {
 /// and twice that in the backward pass. In each of L blocks, a query meets T / 2 keys and values on
 /// average, T being the length of the text and D the width of the attention: another 2 T D in the
 /// forward pass, and twice that in the backward pass.
-pub fn training_flops(config: &ModelConfig, length: usize) -> f64 {
+pub(crate) fn training_flops(config: &ModelConfig, length: usize) -> f64 {
     (6 * factors(config) + 6 * config.layers * length * config.width) as f64
 }
 

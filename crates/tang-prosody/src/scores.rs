@@ -21,7 +21,8 @@ impl Share {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    fn count(&mut self, counts: bool) {
+    /// One more, which counts or does not.
+    pub fn count(&mut self, counts: bool) {
         self.part += usize::from(counts);
         self.whole += 1;
     }
