@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask train`, `bench-cache`, `bench-decode`, `ci` and `tidy`.
+//! The project's chores: `cargo xtask train`, what measures, and what checks.
 //!
 //! This program runs cargo and `tang`, and links neither of them.
 

@@ -1,5 +1,5 @@
-//! Where tensors live. The only file that makes devices and asks which backends are compiled in;
-//! `fused.rs` and `cpu_tensor.rs` alone name a backend besides it.
+//! Where tensors live. The only file that makes devices; it and `fused.rs` alone ask which backends are
+//! compiled in.
 
 use std::fmt;
 

@@ -31,7 +31,6 @@ const LAYERS: [(&str, &[&str]); 11] = [
         "tang-lab",
         &[
             "tang-corpus",
-            "tang-files",
             "tang-generate",
             "tang-model",
             "tang-prosody",

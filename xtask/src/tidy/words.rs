@@ -17,14 +17,14 @@ struct Place<'a> {
 const UNDONE: &str = "write it now or delete it";
 const PRINTED: &str = "only tang-cli and xtask print; return the value or an error";
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     rule(&["todo", "!"], nowhere, UNDONE),
     rule(&["unimplemented", "!"], nowhere, UNDONE),
     rule(&["print", "!"], printing, PRINTED),
     rule(&["println", "!"], printing, PRINTED),
     rule(&["eprint", "!"], printing, PRINTED),
     rule(&["eprintln", "!"], printing, PRINTED),
-    rule(&["dbg", "!"], printing, PRINTED),
+    rule(&["dbg", "!"], |place| place.in_test, UNDONE),
     rule(
         &[".", "unwrap", "(", ")"],
         |place| place.in_test,
@@ -44,6 +44,17 @@ const RULES: [Rule; 13] = [
         &[".", "autodiff", "(", ")"],
         |place| !place.path.starts_with("crates/tang-generate/src/"),
         "generation needs no gradients; only training asks for them",
+    ),
+    rule(
+        &["backend", ":", ":"],
+        |place| {
+            let file = place.path.strip_prefix("crates/tang-model/src/");
+            file.is_some_and(|file| {
+                matches!(file, "device.rs" | "fused.rs" | "cpu_tensor.rs")
+                    || file.starts_with("fused/")
+            })
+        },
+        "only device.rs, fused.rs, fused/ and cpu_tensor.rs of tang-model name backends; take a device",
     ),
     rule(
         &["feature", "=", "\"wgpu\""],
@@ -136,7 +147,7 @@ mod tests {
 
     #[test]
     fn printing_is_kept_to_the_programs_and_to_tests() {
-        for call in ["print", "println", "eprint", "eprintln", "dbg"] {
+        for call in ["print", "println", "eprint", "eprintln"] {
             let text = format!("fn f() {{ {call}!(\"x\") }}");
             let in_test = format!("#[cfg(test)] mod tests {{ {text} }}");
             assert!(found(MODEL, &text));
@@ -149,6 +160,14 @@ mod tests {
             ] {
                 assert!(!found(path, &text), "{path}");
             }
+        }
+    }
+
+    #[test]
+    fn debugging_is_kept_to_tests() {
+        for path in [MODEL, "crates/tang-cli/src/main.rs"] {
+            assert!(found(path, "fn f() { dbg!(1) }"));
+            assert!(!found(path, "#[cfg(test)] mod a { fn f() { dbg!(1) } }"));
         }
     }
 
@@ -202,6 +221,17 @@ mod tests {
         let text = "fn f() { device.autodiff() }";
         assert!(found("crates/tang-generate/src/a.rs", text));
         assert!(!found("crates/tang-train/src/a.rs", text));
+    }
+
+    #[test]
+    fn backends_are_named_in_few_files() {
+        for text in ["use burn::backend::Flex;", "use burn::{backend::Flex};"] {
+            assert!(found(MODEL, text), "{text}");
+            assert!(found("crates/tang-train/tests/a.rs", text), "{text}");
+            for path in [DEVICE, "crates/tang-model/src/fused/gelu.rs"] {
+                assert!(!found(path, text), "{path}");
+            }
+        }
     }
 
     #[test]
