@@ -12,8 +12,8 @@ use crate::note::note;
 /// Which device to use.
 #[derive(Args, Clone, Copy)]
 pub struct DeviceArgs {
-    /// What computes: flex (the CPU), wgpu (a GPU) or auto (a GPU if there is one); `tang devices`
-    /// lists them
+    /// What computes: flex (the CPU), wgpu (a GPU) or auto (what wgpu takes, if there is anything);
+    /// `tang devices` lists them
     #[arg(
         long,
         value_name = "NAME",

@@ -26,7 +26,8 @@ pub(crate) struct BatchPart {
 struct Running {
     number: usize,
     sequence: Sequence,
-    /// Tokens that went through the model, or stand there from before.
+    /// Tokens that went through the model, or stand there from before. After each pass it is the length of
+    /// the decoder's row.
     held: usize,
 }
 

@@ -38,7 +38,10 @@ type Work<'a> = &'a mut (dyn FnMut() + Send + 'a);
 /// What a side that waits for the other one panics with, if that one did.
 pub(crate) struct OtherPanicked;
 
-// What is on the desk.
+// What is on the desk, and who changes it:
+//
+//     NOTHING or RESULT --caller posts--> WORK --helper takes--> WORK_IN_HAND --helper ends--> RESULT
+//                                         WORK --caller takes back--> NOTHING
 const NOTHING: u8 = 0;
 const WORK: u8 = 1;
 const WORK_IN_HAND: u8 = 2;

@@ -11,7 +11,7 @@ pub struct Machine {
     pub processor: String,
     /// Cores that this process may use.
     pub cores: usize,
-    /// Threads that Burn computes with: one a core, or what RAYON_NUM_THREADS says.
+    /// Threads that compute: one a core, or what RAYON_NUM_THREADS says.
     pub threads: usize,
     /// Operating system and architecture.
     pub system: String,

@@ -66,7 +66,7 @@ impl KvCache {
         self.bytes(|[_, a, b, c]| held * (a * b * c / self.capacity))
     }
 
-    /// Bytes that are set aside for keys and values.
+    /// Bytes that are set aside for keys and values of the rows that there are.
     pub fn allocated_bytes(&self) -> usize {
         self.bytes(|shape| shape.iter().product())
     }

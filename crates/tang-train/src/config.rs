@@ -8,7 +8,8 @@ use crate::TrainError;
 
 /// Everything that decides the course of a training run.
 ///
-/// Two runs of one configuration on one corpus give the same losses.
+/// Two runs of one configuration on one corpus give the same losses, on CPUs with the same instruction
+/// sets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrainConfig {
     /// Seed of the starting values, of the order of the poems, and of dropout.
