@@ -6,6 +6,7 @@
 mod adam_w;
 mod attend;
 mod attention;
+mod attention_gradient;
 mod cross_entropy;
 mod dot;
 mod exchange;
@@ -29,7 +30,8 @@ mod tile;
 
 pub use adam_w::AdamW;
 pub use attend::{Attend, Held};
-pub use attention::{AttentionShape, attention, attention_gradient};
+pub use attention::{AttentionShape, attention};
+pub use attention_gradient::attention_gradient;
 pub use cross_entropy::{cross_entropy, cross_entropy_gradient};
 pub use exchange::{Exchange, on_sides};
 pub use gelu::{gelu, gelu_gradient};
