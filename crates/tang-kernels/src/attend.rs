@@ -117,16 +117,10 @@ impl WithSimd for Row<'_> {
             let (queries, new) = token.split_at(heads * head_dim);
             let (new_keys, new_values) = new.split_at(kv_heads * head_dim);
             let own = self.start + t;
-            let first = own / BLOCK * BLOCK;
-            let places = BLOCK.min(capacity - first);
             let keys = self.keys.chunks_exact_mut(head_dim * capacity);
             for (keys, from) in keys.zip(new_keys.chunks_exact(head_dim)) {
                 turned(t, from, &mut turned_row);
-                let block = &mut keys[first * head_dim..][..places * head_dim];
-                let column = block[own - first..].iter_mut().step_by(places);
-                for (to, key) in column.zip(&turned_row) {
-                    *to = *key;
-                }
+                write_key(keys, own, &turned_row);
             }
             let values = self.values.chunks_exact_mut(capacity * head_dim);
             for (values, from) in values.zip(new_values.chunks_exact(head_dim)) {
@@ -140,9 +134,8 @@ impl WithSimd for Row<'_> {
                 for value in &mut turned_row {
                     *value *= scale;
                 }
-                let numbers = capacity * head_dim;
-                let first = head / (heads / kv_heads) * numbers;
-                let store = first..first + numbers;
+                let kv_head = head / (heads / kv_heads);
+                let store = kv_head * capacity * head_dim..(kv_head + 1) * capacity * head_dim;
                 let weights = &mut weights[..=own / BLOCK];
                 multiply(simd, &turned_row, &self.keys[store.clone()], weights);
                 // It sees itself and all before it.
@@ -151,6 +144,20 @@ impl WithSimd for Row<'_> {
                 gather(simd, weights, &self.values[store], 1.0 / sum, out);
             }
         }
+    }
+}
+
+/// Writes a key, `[head_dim]`, at a place among the keys of its head.
+#[inline(always)]
+fn write_key(keys: &mut [f32], place: usize, key: &[f32]) {
+    let capacity = keys.len() / key.len();
+    let first = place / BLOCK * BLOCK;
+    let width = BLOCK.min(capacity - first);
+    // Block b begins at b x BLOCK x head_dim, and has its numbers as [head_dim, width].
+    let block = &mut keys[first * key.len()..][..width * key.len()];
+    let column = block[place - first..].iter_mut().step_by(width);
+    for (to, number) in column.zip(key) {
+        *to = *number;
     }
 }
 
