@@ -87,10 +87,8 @@ impl ModelFolder {
         Transformer::new(self.config, self.weights, device)
     }
 
-    /// Writes a network into an existing folder, each file by rename, the weights last.
-    ///
-    /// The same network gives the same tensors each time, but not the same bytes: the order of the
-    /// metadata is not fixed.
+    /// Writes a network into an existing folder, each file by rename, the weights last. The same network
+    /// gives the same files.
     ///
     /// # Errors
     ///

@@ -45,13 +45,19 @@ impl TensorFile {
         })
     }
 
-    /// The contents of a file.
+    /// The contents of a file; of the same, the same bytes.
     pub(crate) fn to_bytes(
         tensors: &BTreeMap<String, HostTensor>,
         metadata: BTreeMap<String, String>,
     ) -> Vec<u8> {
-        safetensors::serialize(tensors, Some(metadata.into_iter().collect()))
-            .expect("a host tensor has as many numbers as its shape says")
+        let sorted = serde_json::to_string(&metadata).expect("text can be written as JSON");
+        let mut bytes = safetensors::serialize(tensors, Some(metadata.into_iter().collect()))
+            .expect("a host tensor has as many numbers as its shape says");
+        // There they stand in the random order of a hash map, first in the header, which begins behind a
+        // length of 8 bytes. Sorted they are as long.
+        let start = 8 + r#"{"__metadata__":"#.len();
+        bytes[start..start + sorted.len()].copy_from_slice(sorted.as_bytes());
+        bytes
     }
 }
 
@@ -63,7 +69,9 @@ mod tests {
         let tensor = HostTensor::new(vec![2, 3], vec![1.0, -2.0, 3.5, 0.0, 5.0, 6.0]);
         TensorFile {
             tensors: BTreeMap::from([("a".to_owned(), tensor)]),
-            metadata: BTreeMap::from([("format".to_owned(), "pt".to_owned())]),
+            metadata: [("format", "pt"), ("b", "\"1\""), ("a", "唐")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .into(),
         }
     }
 
@@ -72,6 +80,17 @@ mod tests {
         let bytes = TensorFile::to_bytes(&file().tensors, file().metadata);
         let read = TensorFile::from_bytes(&bytes, Path::new("a")).unwrap();
         assert_eq!(read, file());
+    }
+
+    #[test]
+    fn the_same_gives_the_same_bytes() {
+        let bytes = || TensorFile::to_bytes(&file().tensors, file().metadata);
+        let first = bytes();
+        // A hash map has six orders.
+        assert!((0..50).all(|_| bytes() == first));
+        let header = String::from_utf8_lossy(&first[8..]);
+        let wanted = r#"{"__metadata__":{"a":"唐","b":"\"1\"","format":"pt"},"a":{"#;
+        assert!(header.starts_with(wanted), "{header}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, path::Path};
 
 use tang_corpus::Split;
-use tang_model::{ModelConfig, ModelFolder, Transformer, Weights, device};
+use tang_model::{ModelConfig, ModelFolder, Transformer, device};
 use tang_tokenizer::Vocabulary;
 use tang_train::{
     Evaluation, Observer, Outcome, Preset, RunFolder, RunLog, StepReport, TrainConfig, TrainError,
@@ -147,11 +147,8 @@ fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
     assert_eq!(recorder.losses, uninterrupted.losses);
     assert_eq!(recorder.evaluations, uninterrupted.evaluations);
 
-    let saved = |path: &Path| {
-        let opened = ModelFolder::open(path).unwrap();
-        Weights::of(&opened.into_model(&device::cpu()).unwrap())
-    };
-    assert_eq!(saved(parts.path()), saved(whole.path()));
+    let saved = |path: &Path| std::fs::read(path.join("model.safetensors")).unwrap();
+    assert!(saved(parts.path()) == saved(whole.path()), "another model");
     let log = |path: &Path| -> Vec<usize> {
         let lines = RunLog::read(&path.join("log.jsonl")).unwrap();
         lines.iter().map(|line| line.step).collect()

@@ -174,6 +174,25 @@ fn a_damaged_state_is_told() {
 }
 
 #[test]
+fn a_seed_gives_the_same_file_on_any_number_of_threads() {
+    let folder = TempDir::new().unwrap();
+    let model = |threads: &str, seed| {
+        let out = folder.path().join(format!("{threads}-{seed}"));
+        let words = ["train", "--steps", "3", "--corpus", SAMPLE, "--seed", seed];
+        let mut train = tang(words);
+        train.env("RAYON_NUM_THREADS", threads).arg("--out");
+        let ended = run(train.arg(&out));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        fs::read(out.join("model.safetensors")).unwrap()
+    };
+    let one = model("1", "0");
+    for threads in ["2", "3"] {
+        assert!(model(threads, "0") == one, "{threads} threads");
+    }
+    assert!(model("1", "1") != one, "another seed");
+}
+
+#[test]
 fn a_run_that_cannot_start_leaves_nothing() {
     let folder = TempDir::new().unwrap();
     let gbk = gbk_file(&folder);
