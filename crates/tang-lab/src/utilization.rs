@@ -17,7 +17,7 @@ use crate::{
 pub struct Utilization {
     /// Tokens a second of training.
     pub tokens_per_second: f64,
-    /// Floating-point operations that a token needs at least, see [`training_flops`].
+    /// Floating-point operations that a token needs at least, in a forward and a backward pass.
     pub flops_per_token: f64,
     /// The two multiplied, in billions a second.
     pub gflops: f64,
