@@ -152,17 +152,11 @@ impl WithSimd for Forward<'_> {
                     );
                     softmax(block, scores.stride, start);
                     transpose(block, scores.stride, start + ROWS, &mut left);
-                    product(
-                        simd,
-                        Rows {
-                            values: &left[..(start + ROWS) * ROWS],
-                            stride: ROWS,
-                        },
-                        values.rows(0, start + ROWS, 0),
-                        values.stride,
-                        &mut attended.values,
-                        attended.stride,
-                    );
+                    let probabilities = Rows {
+                        values: &left[..(start + ROWS) * ROWS],
+                        stride: ROWS,
+                    };
+                    attended.set_product(simd, probabilities, values.rows(0, start + ROWS, 0));
                     let rows = output.chunks_exact_mut(width).skip(start).take(ROWS);
                     for (to, from) in rows.zip(attended.values.chunks_exact(attended.stride)) {
                         to[place.query..][..head_dim].copy_from_slice(&from[..head_dim]);

@@ -174,36 +174,25 @@ impl Head {
             stride: ROWS,
         };
         let keys = self.scaled_keys.rows(0, seen, 0);
-        let (stride, sums) = (self.sums.stride, &mut self.sums.values);
-        product(simd, errors, keys, stride, sums, stride);
+        self.sums.set_product(simd, errors, keys);
     }
 
-    /// Gradients of the keys `start..start + ROWS`.
+    /// Gradients of the keys `start..start + ROWS`, which no earlier queries see.
     #[inline(always)]
     fn sum_keys<S: Simd>(&mut self, simd: S, start: usize) {
-        let (errors, queries) = (&self.errors, &self.scaled_queries);
-        sum_later(
-            simd,
-            start,
-            self.shape.length,
-            errors,
-            queries,
-            &mut self.sums,
-        );
+        let rows = self.shape.length - start;
+        let errors = self.errors.rows(start, rows, start);
+        let queries = self.scaled_queries.rows(start, rows, 0);
+        self.sums.set_product(simd, errors, queries);
     }
 
-    /// Gradients of the values `start..start + ROWS`.
+    /// Gradients of the values `start..start + ROWS`, which no earlier queries see.
     #[inline(always)]
     fn sum_values<S: Simd>(&mut self, simd: S, start: usize) {
-        let (probabilities, outer) = (&self.probabilities, &self.outer);
-        sum_later(
-            simd,
-            start,
-            self.shape.length,
-            probabilities,
-            outer,
-            &mut self.sums,
-        );
+        let rows = self.shape.length - start;
+        let probabilities = self.probabilities.rows(start, rows, start);
+        let outer = self.outer.rows(start, rows, 0);
+        self.sums.set_product(simd, probabilities, outer);
     }
 
     /// Adds the sums to rows from `start` on and columns from `column` on.
@@ -216,26 +205,4 @@ impl Head {
             }
         }
     }
-}
-
-/// The sums over the queries that see the keys `start..start + ROWS`, which earlier ones do not.
-#[inline(always)]
-fn sum_later<S: Simd>(
-    simd: S,
-    start: usize,
-    length: usize,
-    weights: &Matrix,
-    queries: &Matrix,
-    sums: &mut Matrix,
-) {
-    let weights = weights.rows(start, length - start, start);
-    let queries = queries.rows(start, length - start, 0);
-    product(
-        simd,
-        weights,
-        queries,
-        sums.stride,
-        &mut sums.values,
-        sums.stride,
-    );
 }

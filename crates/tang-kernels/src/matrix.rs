@@ -1,6 +1,8 @@
 //! Matrices in the layouts that products of tiles read.
 
-use crate::tile::{COLUMNS, ROWS, Rows};
+use pulp::Simd;
+
+use crate::tile::{COLUMNS, ROWS, Rows, product};
 
 /// A matrix with room for whole tiles, and the number of its columns so padded.
 pub(crate) struct Matrix {
@@ -25,6 +27,19 @@ impl Matrix {
             values: &self.values[from * self.stride + column..(from + rows) * self.stride],
             stride: self.stride,
         }
+    }
+
+    /// Sets the first [`ROWS`] rows to left^T right, which has as many columns.
+    #[inline(always)]
+    pub(crate) fn set_product<S: Simd>(&mut self, simd: S, left: Rows<'_>, right: Rows<'_>) {
+        product(
+            simd,
+            left,
+            right,
+            self.stride,
+            &mut self.values,
+            self.stride,
+        );
     }
 
     /// Takes over columns `[start, start + width)` of `rows` rows of `source`, times `factor`.

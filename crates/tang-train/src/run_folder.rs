@@ -78,7 +78,7 @@ impl RunFolder {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -93,8 +93,8 @@ impl RunFolder {
     }
 }
 
-/// Deletes temporary files that a killed run left. Nobody else trains here while the lock is held, but
-/// a report may be written, whose file is gone under its temporary name when it has its own.
+/// Deletes temporary files that a killed run left. Nobody else trains here while the lock is held; but a
+/// report that is written takes no lock, and may rename its temporary file meanwhile.
 fn remove_leftovers(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let file = entry?.path();
