@@ -1,10 +1,12 @@
-//! Files that an interrupt cannot leave half written, reading of files that may be anything, and the
-//! checksum that tells one from another.
+//! Files that an interrupt cannot leave half written, reading of files that may be anything, the
+//! checksum that tells one from another, and text from them that is safe to show.
 
 mod atomic_file;
 mod bounded_read;
+mod escape;
 mod sha256;
 
 pub use atomic_file::{TEMPORARY_SUFFIX, write_atomically};
 pub use bounded_read::{read_bounded, read_stream_bounded};
+pub use escape::{escape_message, escape_value};
 pub use sha256::sha256_hex;

@@ -1,0 +1,146 @@
+//! Text of unknown origin, made fit for one line of a terminal.
+
+use std::borrow::Cow;
+
+/// Characters shown of a value: a word, a name, a path.
+const VALUE: usize = 200;
+/// Characters shown of a message that may quote many values.
+const MESSAGE: usize = 4000;
+
+/// A value as a message quotes it, on one line: control characters, line breaks, and whatever else is not
+/// seen on a screen (spaces but the plain one, formats, direction marks, variation selectors, private and
+/// unassigned code points) as code points such as `\u{200b}`; all other characters as they are. Of more
+/// than 200 characters the first and the last 100, with `…` between them.
+pub fn escape_value(text: &str) -> String {
+    escape(&shorten(text, VALUE))
+}
+
+/// A whole message as [`escape_value`] has a value, of up to 4,000 characters. What is escaped already stays
+/// as it is.
+pub fn escape_message(text: &str) -> String {
+    escape(&shorten(text, MESSAGE))
+}
+
+/// Whether nothing is seen of a character that stands behind a letter.
+fn is_invisible(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        // Printable to the standard library, and yet empty: fillers, joiners and variation selectors.
+        '\u{34f}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{ffa0}'
+        | '\u{e0100}'..='\u{e01ef}' => true,
+        // An accent is escaped at the beginning of a text only.
+        _ => String::from_iter(['a', character])
+            .escape_debug()
+            .nth(2)
+            .is_some(),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (index, character) in text.char_indices() {
+        let has_no_letter = index == 0 && character.escape_debug().nth(2).is_some();
+        if has_no_letter || is_invisible(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+/// The beginning and the end of a text of more than `limit` characters.
+fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
+    let start_of = |index: Option<(usize, char)>| index.map(|(start, _)| start);
+    let half = limit / 2;
+    let cut = start_of(text.char_indices().nth(half));
+    let rest = start_of(text.char_indices().nth_back(half - 1));
+    match (text.char_indices().nth(limit), cut, rest) {
+        (Some(_), Some(cut), Some(rest)) => {
+            Cow::Owned(format!("{}…{}", &text[..cut], &text[rest..]))
+        }
+        _ => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_seen_stays() {
+        for text in [
+            "",
+            "春眠不觉𠮷〇",
+            "カナ ひらがな",
+            "naïve cafe\u{301}",
+            "😀👍🏽",
+            r#"C:\new "it's" `{}`"#,
+            "，。？！；：、「」《》",
+            "︽\u{323af}\u{2fa1d}",
+        ] {
+            assert_eq!(escape_value(text), text);
+        }
+    }
+
+    #[test]
+    fn what_is_not_seen_is_a_code_point() {
+        for (text, wanted) in [
+            ("春\u{200b}眠", r"春\u{200b}眠"),
+            ("\u{feff}春", r"\u{feff}春"),
+            ("\u{1b}[31m春\u{1b}[0m", r"\u{1b}[31m春\u{1b}[0m"),
+            ("\u{202e}txt", r"\u{202e}txt"),
+            ("a\nb\r\tc\0", r"a\u{a}b\u{d}\u{9}c\u{0}"),
+            ("\u{9b}31m\u{85}\u{7f}", r"\u{9b}31m\u{85}\u{7f}"),
+            ("\u{2028}\u{2029}", r"\u{2028}\u{2029}"),
+            ("a\u{a0}b\u{3000}c", r"a\u{a0}b\u{3000}c"),
+            (
+                "\u{e000}\u{f0000}\u{ffff}\u{378}",
+                r"\u{e000}\u{f0000}\u{ffff}\u{378}",
+            ),
+            ("葛\u{e0100}\u{fe0f}", r"葛\u{e0100}\u{fe0f}"),
+            ("\u{3164}\u{2800}\u{115f}", r"\u{3164}\u{2800}\u{115f}"),
+            (
+                "\u{2066}\u{200d}\u{ad}\u{e0041}",
+                r"\u{2066}\u{200d}\u{ad}\u{e0041}",
+            ),
+            ("\u{301}", r"\u{301}"),
+        ] {
+            assert_eq!(escape_value(text), wanted);
+            assert_eq!(escape_message(&escape_value(text)), wanted);
+        }
+    }
+
+    /// The table of the standard library has every control and every format character as invisible.
+    #[test]
+    fn no_character_of_a_terminal_is_left() {
+        let all = '\0'..=char::MAX;
+        assert!(all.clone().filter(|c| c.is_control()).all(is_invisible));
+        let moving = all.filter(|c| c.is_whitespace() && *c != ' ');
+        assert_eq!(moving.clone().count(), 24);
+        assert!({ moving }.all(is_invisible));
+    }
+
+    #[test]
+    fn a_long_value_is_shortened_in_its_middle() {
+        let text = format!("{}{}", "春".repeat(100), "眠".repeat(100));
+        assert_eq!(escape_value(&text), text);
+        let longer = format!("{}不{}", "春".repeat(100), "眠".repeat(100));
+        assert_eq!(
+            escape_value(&longer),
+            format!("{}…{}", "春".repeat(100), "眠".repeat(100))
+        );
+        let hidden = "\u{200b}".repeat(100_000);
+        assert_eq!(
+            escape_value(&hidden).len(),
+            200 * r"\u{200b}".len() + '…'.len_utf8()
+        );
+    }
+}
