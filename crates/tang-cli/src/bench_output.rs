@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use tang_files::write_atomically;
 
-use crate::note::note;
+use crate::{json_output::write_json, note::note};
 
 /// A folder for report.md, report.json and pictures.
 pub struct BenchOutput<'a> {
@@ -46,8 +46,9 @@ impl<'a> BenchOutput<'a> {
     ) -> Result<()> {
         let page = bench.to_string();
         let written = self.write_files(bench, &page, plots);
-        let json = serde_json::to_string(bench)?;
-        writeln!(io::stdout().lock(), "{page}\n\n{json}")?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{page}\n")?;
+        write_json(&mut out, bench)?;
         written
     }
 

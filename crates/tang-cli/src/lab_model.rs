@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use tang_files::escape_value;
 use tang_lab::LabModel;
 use tang_model::device::Device;
 
@@ -49,12 +50,13 @@ fn open(checkpoint: &Path, device: &Device) -> Result<LabModel> {
     })
 }
 
-/// The last part of a folder's path: reports are published, and the rest is this machine's affair.
+/// The last part of a folder's path, as it can be shown: reports are published, and the rest is this
+/// machine's affair.
 fn folder_name(folder: &Path) -> Result<String> {
     let whole =
         fs::canonicalize(folder).with_context(|| format!("cannot find {}", folder.display()))?;
     let name = whole.file_name().unwrap_or(whole.as_os_str());
-    Ok(name.to_string_lossy().into_owned())
+    Ok(escape_value(&name.to_string_lossy()))
 }
 
 #[cfg(test)]

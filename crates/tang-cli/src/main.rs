@@ -6,21 +6,28 @@
 
 use std::{io, process::ExitCode};
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::{
+    command_line::{Cli, command_line},
     error_message::{error_message, stdout_error},
     note::note,
+    usage_error::usage_error,
 };
 
 mod bench_output;
+mod command_line;
 mod commands;
 mod corpus_build;
 mod device_args;
 mod error_message;
+mod example_heads;
+mod json_output;
 mod lab_model;
 mod loaded_model;
 mod note;
+mod number;
+mod path_output;
 mod peer;
 mod poem_generation;
 mod poem_input;
@@ -31,27 +38,26 @@ mod rule_args;
 mod sampling_args;
 mod search_args;
 mod setting_args;
+mod shell_word;
 mod source_commit;
 mod training_environment;
 mod training_plan;
 mod training_race;
 mod training_watch;
+mod usage_error;
 mod user_text;
 mod verdict_output;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Regulated Tang verse from a small GPT: acrostics, continuations, fixed forms
-#[derive(Parser)]
-#[command(name = "tang", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: commands::Command,
-}
-
 fn main() -> ExitCode {
-    match Cli::parse().command.run() {
+    let matches = command_line().try_get_matches();
+    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return usage_error(error),
+    };
+    match cli.command.run() {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -5,7 +5,10 @@ use std::{
     io::{self, Write},
 };
 
-/// Writes a line to stderr. If nobody reads stderr any more, nobody misses the note.
+use tang_files::escape_message;
+
+/// Writes one line to stderr; text from arguments and files can do nothing to the terminal. If nobody reads
+/// stderr any more, nobody misses the note.
 pub fn note(text: impl Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", escape_message(&text.to_string()));
 }

@@ -1,12 +1,16 @@
 //! From a task to printed poems.
 
-use std::io::{self, StdoutLock};
-
-use anyhow::Result;
-use tang_generate::{
-    Batch, CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Search,
-    Sequence, Task, beam_search, best_of,
+use std::{
+    fmt,
+    io::{self, StdoutLock},
 };
+
+use anyhow::{Result, ensure};
+use tang_generate::{
+    Batch, CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig,
+    Generator, Search, Sequence, Task, beam_search, best_of,
+};
+use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
@@ -21,40 +25,52 @@ use crate::{
 pub struct Assignment {
     /// Prompt and constraints.
     pub task: Task,
-    /// Characters of a whole poem, where a form fixes them.
-    pub length: Option<usize>,
     /// How the poem is printed.
     pub breaks: Breaks,
 }
 
-/// Generates as many poems as the flags ask for and prints them to stdout.
+/// Generates as many poems as the flags ask for and prints them to stdout. One that cannot be had is told on
+/// stderr, and the others are printed.
 ///
 /// # Errors
 ///
-/// If a flag has an impossible value, the prompt does not fit the model's context, or stdout is
-/// closed.
+/// If a flag has an impossible value, the prompt does not fit the model's context, stdout is closed, or a
+/// poem cannot be had.
 pub fn write_poems(
     assignment: &Assignment,
     loaded: &LoadedModel,
     sampling: &SamplingArgs,
 ) -> Result<()> {
     let configs = sampling.configs()?;
+    let poems = sampling.number as usize;
     let mut writer = PoemWriter {
         assignment,
         loaded,
         output: PoemOutput::new(io::stdout().lock(), assignment.breaks, sampling.traditional),
+        poems,
+        failed: 0,
     };
     if sampling.no_cache {
-        writer.write(FullDecoder::new(&loaded.model), sampling, configs)
+        writer.write(FullDecoder::new(&loaded.model), sampling, configs)?;
     } else {
-        writer.write(CachedDecoder::new(&loaded.model), sampling, configs)
+        writer.write(CachedDecoder::new(&loaded.model), sampling, configs)?;
     }
+    ensure!(
+        writer.failed == 0,
+        "{} of {poems} poems cannot be written",
+        writer.failed
+    );
+    Ok(())
 }
 
 struct PoemWriter<'a> {
     assignment: &'a Assignment,
     loaded: &'a LoadedModel,
     output: PoemOutput<StdoutLock<'static>>,
+    /// Poems asked for.
+    poems: usize,
+    /// Poems that could not be had.
+    failed: usize,
 }
 
 impl PoemWriter<'_> {
@@ -72,24 +88,26 @@ impl PoemWriter<'_> {
             Search::Sample => self.samples(&mut decoder, configs, sampling.json),
             Search::BestOf(samples) => configs.try_for_each(|config| {
                 let task = &self.assignment.task;
-                let best = best_of(&mut decoder, task, &config, samples, context)?;
-                self.print(&best, &config, Some(config.seed), sampling.json)
+                let best = best_of(&mut decoder, task, &config, samples, context);
+                self.take(best, &config, sampling.json)
             }),
             Search::Beams(beams) => {
                 let Some(config) = configs.next() else {
                     return Ok(());
                 };
-                let poems = 1 + configs.count();
                 let start = Sequence::new(self.task(), &config, context)?;
                 let found = beam_search(&mut decoder, start, beams)?;
-                if found.len() < poems {
+                if found.len() < self.poems {
                     note(format_args!(
-                        "no more than {} of {poems} poems were found",
-                        found.len()
+                        "no more than {} of {} poems were found",
+                        found.len(),
+                        self.poems
                     ));
                 }
-                let mut found = found.iter().take(poems);
-                found.try_for_each(|found| self.print(found, &config, None, sampling.json))
+                let mut found = (1..).zip(found.iter().take(self.poems));
+                found.try_for_each(|(number, found)| {
+                    self.print(found, &config, Name::Number(number), sampling.json)
+                })
             }
         }
     }
@@ -105,39 +123,84 @@ impl PoemWriter<'_> {
             .clone()
             .map(move |config| Sequence::new(task.clone(), &config, context));
         for (sequence, config) in Batch::new(decoder, sequences).zip(configs) {
-            self.print(&sequence?, &config, Some(config.seed), as_json)?;
+            self.take(sequence, &config, as_json)?;
         }
         Ok(())
     }
 
     fn stream(&mut self, decoder: &mut impl Decoder, config: &GenerationConfig) -> Result<()> {
         let mut generator = Generator::new(decoder, self.task(), config, self.loaded.context())?;
-        self.output.begin()?;
-        // The prompt waits for the first step: one that is too long prints nothing.
-        let mut text = self.text(self.assignment.task.prompt())?;
+        let mut begun = false;
         for step in generator.by_ref() {
-            text += &self.text(&[step?.token])?;
-            for c in text.drain(..) {
+            let mut text = match step {
+                Ok(step) => self.text(&[step.token])?,
+                Err(error) => {
+                    if begun {
+                        self.output.end()?;
+                    }
+                    return self.fail(error, config);
+                }
+            };
+            // The prompt waits for the first step: one that is too long prints nothing.
+            if !begun {
+                self.output.begin()?;
+                text = self.text(self.assignment.task.prompt())? + &text;
+                begun = true;
+            }
+            for c in text.chars() {
                 self.output.push(c)?;
             }
             self.output.flush()?;
         }
         self.output.end()?;
-        self.note_unfinished(generator.sequence(), config, Some(config.seed))
+        self.note_unfinished(generator.sequence(), config, Name::Seed(config.seed))
+    }
+
+    /// Prints a poem, if it is one.
+    fn take(
+        &mut self,
+        poem: Result<Sequence, GenerateError>,
+        config: &GenerationConfig,
+        as_json: bool,
+    ) -> Result<()> {
+        match poem {
+            Ok(poem) => self.print(&poem, config, Name::Seed(config.seed), as_json),
+            Err(error) => self.fail(error, config),
+        }
+    }
+
+    /// Tells why a poem cannot be had.
+    ///
+    /// # Errors
+    ///
+    /// The error, if no other poem can be had either, or none was asked for.
+    fn fail(&mut self, error: GenerateError, config: &GenerationConfig) -> Result<()> {
+        if !matches!(error, GenerateError::NothingAllowed(_)) {
+            return Err(error.into());
+        }
+        let mut message = format!("the poem of seed {}: {error}", config.seed);
+        // Without a draw, the same poem would come.
+        if config.temperature != 0.0 {
+            message += ", or take another --seed";
+        }
+        ensure!(self.poems > 1, message);
+        self.failed += 1;
+        note(message);
+        Ok(())
     }
 
     fn print(
         &mut self,
         sequence: &Sequence,
         config: &GenerationConfig,
-        seed: Option<u64>,
+        name: Name,
         as_json: bool,
     ) -> Result<()> {
         let text = self.text(sequence.tokens())?;
         if as_json {
             self.output.json(PoemJson {
                 text,
-                seed,
+                seed: name.seed(),
                 finish_reason: finish_reason(sequence).name(),
                 mean_log_prob: sequence.mean_log_prob(),
                 tokens: sequence.generated().len(),
@@ -145,35 +208,27 @@ impl PoemWriter<'_> {
         } else {
             self.output.poem(&text)?;
         }
-        self.note_unfinished(sequence, config, seed)
+        self.note_unfinished(sequence, config, name)
     }
 
     fn note_unfinished(
         &self,
         sequence: &Sequence,
         config: &GenerationConfig,
-        seed: Option<u64>,
+        name: Name,
     ) -> Result<()> {
-        // The last line of the longest forms fills the context and leaves no place for an end.
-        let length = self.text(sequence.tokens())?.chars().count();
-        if self.assignment.length == Some(length) {
-            return Ok(());
-        }
-        let poem = match seed {
-            Some(seed) => format!("the poem of seed {seed}"),
-            None => "a poem".to_owned(),
-        };
-        match finish_reason(sequence) {
-            FinishReason::EndOfPoem => {}
-            FinishReason::MaxNewTokens => note(format_args!(
-                "{poem} is unfinished: --max-new-tokens {} is reached",
-                config.max_new_tokens
-            )),
-            FinishReason::ContextFull => note(format_args!(
-                "{poem} is unfinished: the model's context of {} characters is full",
+        let limit = match finish_reason(sequence) {
+            FinishReason::EndOfPoem => return Ok(()),
+            FinishReason::MaxNewTokens => {
+                format!("--max-new-tokens {} is reached", config.max_new_tokens)
+            }
+            FinishReason::ContextFull => format!(
+                "the model's context of {} characters is full",
                 self.loaded.context()
-            )),
-        }
+            ),
+        };
+        let place = last_place(&self.text(sequence.tokens())?);
+        note(format_args!("{name} is unfinished: {limit} {place}"));
         Ok(())
     }
 
@@ -186,8 +241,68 @@ impl PoemWriter<'_> {
     }
 }
 
+/// Which poem it is, of those that were asked for.
+#[derive(Clone, Copy)]
+enum Name {
+    /// The one of this seed.
+    Seed(u64),
+    /// This one of those that a search found, counted from 1.
+    Number(usize),
+}
+
+impl Name {
+    fn seed(self) -> Option<u64> {
+        match self {
+            Self::Seed(seed) => Some(seed),
+            Self::Number(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seed(seed) => write!(f, "the poem of seed {seed}"),
+            Self::Number(number) => write!(f, "poem {number}"),
+        }
+    }
+}
+
+/// Where an unfinished poem stops.
+fn last_place(poem: &str) -> String {
+    const MARKS: [char; 2] = [COMMA, FULL_STOP];
+    let lines = poem.matches(MARKS).count();
+    match poem
+        .chars()
+        .rev()
+        .take_while(|c| !MARKS.contains(c))
+        .count()
+    {
+        0 => format!("behind line {lines}"),
+        characters => format!("within line {}, behind character {characters}", lines + 1),
+    }
+}
+
 fn finish_reason(sequence: &Sequence) -> FinishReason {
     sequence
         .finish_reason()
         .expect("a generation that gave no error has ended")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_is_told_from_a_whole_one() {
+        for (poem, wanted) in [
+            ("春", "within line 1, behind character 1"),
+            ("春眠不觉晓", "within line 1, behind character 5"),
+            ("春眠不觉晓，", "behind line 1"),
+            ("春眠不觉晓，处处闻", "within line 2, behind character 3"),
+            ("春眠不觉晓，处处闻啼鸟。", "behind line 2"),
+        ] {
+            assert_eq!(last_place(poem), wanted);
+        }
+    }
 }

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use tang_corpus::Converter;
+use tang_files::is_invisible;
 use tang_prosody::{COMMA, FULL_STOP};
+
+use crate::json_output::write_json;
 
 /// Where a poem is broken into lines of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,14 +111,21 @@ impl<W: Write> PoemOutput<W> {
             let lines = poem.text.split_inclusive([COMMA, FULL_STOP]);
             poem.text = lines.map(|line| self.converted(line)).collect();
         }
-        serde_json::to_writer(&mut self.out, &poem)?;
-        writeln!(self.out)
+        write_json(&mut self.out, &poem)
     }
 
     fn write_pending(&mut self) -> io::Result<()> {
         let text = self.converted(&self.pending);
         self.pending.clear();
-        write!(self.out, "{text}")
+        // A vocabulary may hold anything.
+        for c in text.chars() {
+            if is_invisible(c) {
+                write!(self.out, "{}", c.escape_unicode())?;
+            } else {
+                write!(self.out, "{c}")?;
+            }
+        }
+        Ok(())
     }
 
     fn converted(&self, text: &str) -> String {
@@ -164,6 +174,14 @@ mod tests {
         ] {
             assert_eq!(printed(Breaks::Lines, false, &[poem]), wanted);
         }
+    }
+
+    #[test]
+    fn a_vocabulary_does_nothing_to_the_terminal() {
+        assert_eq!(
+            printed(Breaks::Lines, false, &["春\u{1b}[2J\u{202e}，风"]),
+            "春\\u{1b}[2J\\u{202e}，\n风\n"
+        );
     }
 
     #[test]

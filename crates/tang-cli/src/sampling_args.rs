@@ -7,24 +7,28 @@ use clap::Args;
 use tang_generate::{GenerationConfig, Search};
 
 use crate::{
-    loaded_model::CheckpointArgs, note::note, search_args::SearchArgs, setting_args::SettingArgs,
+    loaded_model::CheckpointArgs,
+    note::note,
+    number::{count, whole},
+    search_args::SearchArgs,
+    setting_args::SettingArgs,
 };
 
 /// How poems are sampled and printed.
 #[derive(Args)]
 pub struct SamplingArgs {
     /// Number of poems
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    number: u32,
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = whole(1..=u32::MAX))]
+    pub number: u32,
     /// Seed of the first poem, the next ones count up from it; random if not given
-    #[arg(long, value_name = "N", conflicts_with = "beams")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX), conflicts_with = "beams")]
     seed: Option<u64>,
     #[command(flatten)]
     setting: SettingArgs,
     #[command(flatten)]
     search: SearchArgs,
     /// Stop after this many characters, marks and final newline counted
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     max_new_tokens: Option<usize>,
     /// Print each character as soon as it is chosen; not with --json
     #[arg(long, conflicts_with_all = ["json", "best_of", "beams"])]

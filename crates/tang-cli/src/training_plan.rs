@@ -3,6 +3,7 @@
 use std::{fmt, path::PathBuf};
 
 use indicatif::HumanCount;
+use tang_files::escape_value;
 use tang_lab::{Bytes, ModelSummary};
 use tang_model::{ModelConfig, ParameterSpec, parameters};
 use tang_train::{Plan, RunFolder};
@@ -76,7 +77,7 @@ impl TrainingPlan {
         let plan = &self.plan;
         format!(
             "{}: {} poems of {} characters to learn from, {} to evaluate on; SHA-256 {}",
-            self.corpus.display(),
+            escape_value(&self.corpus.display().to_string()),
             count(plan.poems),
             count(plan.characters),
             count(plan.validation_poems),
@@ -111,7 +112,8 @@ impl TrainingPlan {
                 "taken: name another folder with --out, or go on with --resume if it is a run"
             }
         };
-        format!("{} ({state})", self.folder.display())
+        let folder = self.folder.display().to_string();
+        format!("{} ({state})", escape_value(&folder))
     }
 
     fn time(&self) -> String {

@@ -7,6 +7,7 @@ use std::{
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
+use tang_files::escape_value;
 use tang_prosody::{COMMA, FULL_STOP, Fault, Form, LineVerdict, Scores, Share, Verdict};
 
 const RIGHT: Style = AnsiColor::Green.on_default();
@@ -40,12 +41,6 @@ impl<'a> JudgedPoem<'a> {
     pub fn verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref()
     }
-}
-
-/// Prints a poem as one line of JSON.
-pub fn write_json(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, poem)?;
-    writeln!(out)
 }
 
 /// Prints a poem line by line with its tones, and what is wrong with it.
@@ -122,7 +117,7 @@ fn write_formless(out: &mut impl Write, text: &str) -> io::Result<()> {
     if beginning.len() < text.len() {
         beginning.push('…');
     }
-    writeln!(out, "  {}", beginning.escape_debug())?;
+    writeln!(out, "  {}", escape_value(&beginning))?;
     writeln!(
         out,
         "{}: no form; wanted are 4 or 8 lines of 5 or 7 Han characters, closed by {COMMA} and {FULL_STOP} in turn",

@@ -31,7 +31,8 @@ pub enum CorpusError {
     /// npm ran and failed.
     #[error(
         "npm could not fetch {package} ({status}): check the network and try again, \
-         {OTHER_SOURCES}\nnpm says:\n{stderr}"
+         {OTHER_SOURCES}; npm says: {}",
+        stderr.lines().collect::<Vec<_>>().join("; ")
     )]
     NpmFailed {
         /// Name and version of the package.

@@ -17,15 +17,22 @@ impl NextCharacters {
     /// Counts what follows `prefix` wherever it occurs in `poems`, overlapping occurrences
     /// included. An empty prefix occurs before every character.
     pub fn count(poems: &[String], prefix: &str) -> Self {
+        Self::of(poems.iter().flat_map(|poem| {
+            let rests = poem.char_indices().map(|(start, _)| &poem[start..]);
+            let rests = rests.filter_map(|rest| rest.strip_prefix(prefix));
+            rests.map(|rest| rest.chars().next().unwrap_or('\n'))
+        }))
+    }
+
+    /// Counts the characters that poems begin with.
+    pub fn first(poems: &[String]) -> Self {
+        Self::of(poems.iter().filter_map(|poem| poem.chars().next()))
+    }
+
+    fn of(characters: impl Iterator<Item = char>) -> Self {
         let mut counts: HashMap<char, usize> = HashMap::new();
-        for poem in poems {
-            for (start, _) in poem.char_indices() {
-                if let Some(rest) = poem[start..].strip_prefix(prefix) {
-                    *counts
-                        .entry(rest.chars().next().unwrap_or('\n'))
-                        .or_default() += 1;
-                }
-            }
+        for character in characters {
+            *counts.entry(character).or_default() += 1;
         }
         let occurrences = counts.values().sum();
         let mut counts: Vec<(char, usize)> = counts.into_iter().collect();
@@ -58,6 +65,18 @@ mod tests {
         assert_eq!(count("花").counts, [('。', 3)]);
         assert_eq!(count("秋").occurrences, 0);
         assert_eq!(count("秋").counts, []);
+    }
+
+    #[test]
+    fn poems_begin_with_their_first_characters() {
+        let poems = ["春风。", "花。", "春。"].map(str::to_owned);
+        assert_eq!(
+            NextCharacters::first(&poems),
+            NextCharacters {
+                occurrences: 3,
+                counts: vec![('春', 2), ('花', 1)]
+            }
+        );
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub fn escape_message(text: &str) -> String {
 }
 
 /// Whether nothing is seen of a character that stands behind a letter.
-fn is_invisible(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     match character {
-        ' '..='~' => false,
+        ' '..='~' | '\u{3400}'..='\u{9fff}' => false,
         // Printable to the standard library, and yet empty: fillers, joiners and variation selectors.
         '\u{34f}'
         | '\u{115f}'..='\u{1160}'

@@ -35,7 +35,7 @@ pub fn best_of(
     let score = Sequence::mean_free_log_prob;
     for result in Batch::new(decoder, sequences) {
         match result {
-            Err(error @ GenerateError::NothingAllowed { .. }) => failure = Some(error),
+            Err(error @ GenerateError::NothingAllowed(_)) => failure = Some(error),
             Err(error) => return Err(error),
             Ok(sequence) => {
                 if best

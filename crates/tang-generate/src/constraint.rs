@@ -2,10 +2,15 @@
 
 use tang_tokenizer::TokenId;
 
+use crate::Rule;
+
 /// A rule that a poem keeps whatever the model thinks of it.
 ///
 /// Rules compose: each one removes tokens from a common mask.
 pub(crate) trait Constraint: Send + Sync {
+    /// Its name in messages.
+    fn rule(&self) -> Rule;
+
     /// Removes the tokens that must not follow `poem`, the tokens since the poem began.
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask);
 }

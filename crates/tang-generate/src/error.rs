@@ -4,7 +4,7 @@ use tang_model::ModelError;
 use tang_prosody::ProsodyError;
 use tang_tokenizer::TokenizerError;
 
-use crate::Exemption;
+use crate::{DeadEnd, Exemption};
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -20,13 +20,8 @@ pub enum GenerateError {
         wanted: &'static str,
     },
     /// No token at all may come next.
-    #[error(
-        "nothing can stand at place {position} of the poem: the constraints contradict each other"
-    )]
-    NothingAllowed {
-        /// The place in the poem, counted from 1.
-        position: usize,
-    },
+    #[error("{0}: ask for fewer rules")]
+    NothingAllowed(DeadEnd),
     /// There is nothing to start from.
     #[error("the text is empty: give at least one character")]
     Empty,

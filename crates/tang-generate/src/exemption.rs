@@ -2,14 +2,7 @@
 
 use std::fmt;
 
-/// The rule that a fixed character cannot keep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// The even lines rhyme.
-    Rhyme,
-    /// The tones of the line.
-    Tones,
-}
+use crate::Rule;
 
 /// A fixed character for which a rule would have to be relaxed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +19,13 @@ pub struct Exemption {
 
 impl fmt::Display for Exemption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = match self.rule {
-            Rule::Rhyme => "the rhyme",
-            Rule::Tones => "the tones",
-        };
         write!(
             f,
-            "line {}, character {}, `{}`, does not keep {rule}",
+            "line {}, character {}, `{}`, does not keep {}",
             self.line + 1,
             self.column + 1,
-            self.character
+            self.character,
+            self.rule
         )
     }
 }

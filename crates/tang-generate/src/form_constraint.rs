@@ -3,7 +3,10 @@
 use tang_prosody::{COMMA as COMMA_MARK, Layout, Slot};
 use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId, Vocabulary};
 
-use crate::constraint::{Constraint, Mask};
+use crate::{
+    Rule,
+    constraint::{Constraint, Mask},
+};
 
 /// Han characters where the layout has them, its marks between them, and the newline at its end.
 pub(crate) struct FormConstraint {
@@ -23,6 +26,10 @@ impl FormConstraint {
 }
 
 impl Constraint for FormConstraint {
+    fn rule(&self) -> Rule {
+        Rule::Form
+    }
+
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
         match self.layout.slot(poem.len()) {
             Slot::Han { .. } => mask.keep_set(&self.han),

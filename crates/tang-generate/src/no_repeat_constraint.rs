@@ -3,7 +3,10 @@
 use tang_prosody::{Layout, Slot};
 use tang_tokenizer::TokenId;
 
-use crate::constraint::{Constraint, Mask};
+use crate::{
+    Rule,
+    constraint::{Constraint, Mask},
+};
 
 /// No character twice in a poem, except where the user put it, and except for one doubled within a
 /// line, as 悠悠.
@@ -14,6 +17,10 @@ pub(crate) struct NoRepeatConstraint {
 }
 
 impl Constraint for NoRepeatConstraint {
+    fn rule(&self) -> Rule {
+        Rule::NoRepeat
+    }
+
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
         let place = poem.len();
         let Slot::Han { column, .. } = self.layout.slot(place) else {

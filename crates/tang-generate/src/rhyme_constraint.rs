@@ -6,9 +6,8 @@ use tang_prosody::{Layout, RhymeGroup, Slot, Template, Tone};
 use tang_tokenizer::{TokenId, Vocabulary};
 
 use crate::{
-    Exemption, GenerateError, Wanted,
+    Exemption, GenerateError, Rule, Wanted,
     constraint::{Constraint, Mask},
-    exemption::Rule,
     token_readings::{TokenReadings, fixed_groups, fixed_tones},
 };
 
@@ -109,6 +108,10 @@ impl RhymeConstraint {
 }
 
 impl Constraint for RhymeConstraint {
+    fn rule(&self) -> Rule {
+        Rule::Rhyme
+    }
+
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
         let place = poem.len();
         let Slot::Han { line, column } = self.layout.slot(place) else {

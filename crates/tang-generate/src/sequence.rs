@@ -19,7 +19,8 @@ use crate::{
 /// Why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The newline that ends a poem came.
+    /// The poem is whole: the newline that ends it came, or no place is left behind the last of the lines
+    /// that were laid down.
     EndOfPoem,
     /// The number of tokens that was asked for is reached.
     MaxNewTokens,
@@ -203,9 +204,9 @@ impl Sequence {
             None => (Candidates::contenders(logits, count), logits.len()),
         };
         match allowed {
-            0 => Err(GenerateError::NothingAllowed {
-                position: self.tokens.len(),
-            }),
+            0 => Err(GenerateError::NothingAllowed(
+                self.task.dead_end(&self.tokens, logits.len()),
+            )),
             _ => Ok((candidates, allowed == 1)),
         }
     }
@@ -236,15 +237,20 @@ impl Sequence {
             self.free.0 += 1;
             self.free.1 += log_prob;
         }
-        self.finish_reason = if token == NEWLINE && self.stop_at_end {
-            Some(FinishReason::EndOfPoem)
-        } else if self.generated().len() == self.max_new_tokens {
+        let limit = if self.generated().len() == self.max_new_tokens {
             Some(FinishReason::MaxNewTokens)
         } else if self.tokens.len() > self.context {
             // The token after this one would need a position of this one's.
             Some(FinishReason::ContextFull)
         } else {
             None
+        };
+        // The last line of the longest forms fills the context and leaves no place for a newline.
+        let is_end = token == NEWLINE || (limit.is_some() && self.task.is_whole(&self.tokens));
+        self.finish_reason = if is_end && self.stop_at_end {
+            Some(FinishReason::EndOfPoem)
+        } else {
+            limit
         };
     }
 

@@ -6,7 +6,7 @@ use tang_prosody::{Form, Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
-    Exemption, GenerateError, Rules,
+    DeadEnd, Exemption, GenerateError, Rules,
     constraint::{Constraint, Mask},
     form_constraint::FormConstraint,
     no_repeat_constraint::NoRepeatConstraint,
@@ -21,6 +21,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Task {
     prompt: Vec<TokenId>,
+    /// Lines and marks of the whole poem, where they are laid down.
+    layout: Option<Layout>,
     constraints: Vec<Arc<dyn Constraint>>,
     exemptions: Vec<Exemption>,
 }
@@ -30,6 +32,7 @@ impl Task {
     pub fn open() -> Self {
         Self {
             prompt: vec![NEWLINE],
+            layout: None,
             constraints: Vec::new(),
             exemptions: Vec::new(),
         }
@@ -82,6 +85,7 @@ impl Task {
             fixed[layout.position(line, column)] = Some(token);
         }
         let mut task = Self::open();
+        task.layout = Some(layout);
         task.add(FormConstraint::new(layout, vocabulary));
         task.add_sounds(template, rules, vocabulary)?;
         if rules.no_repeat {
@@ -192,6 +196,55 @@ impl Task {
             constraint.restrict(&history[1..], &mut mask);
         }
         Some(mask)
+    }
+
+    /// Whether `history`, which begins with the prompt, holds all lines of a poem whose lines are laid
+    /// down, with or without the newline at its end.
+    pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
+        let length = self.layout.map(|layout| layout.char_count());
+        length.is_some_and(|length| history.len() > length)
+    }
+
+    /// What is in the way where [`mask`](Self::mask) is empty.
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    pub(crate) fn dead_end(&self, history: &[TokenId], vocab_size: usize) -> DeadEnd {
+        let poem = &history[1..];
+        let mut mask = Mask::all(vocab_size);
+        let mut others = Vec::new();
+        let mut left = vocab_size;
+        for constraint in &self.constraints {
+            constraint.restrict(poem, &mut mask);
+            let rule = constraint.rule();
+            match mask.count() {
+                0 => {
+                    let (line, column) = self.place(poem.len());
+                    return DeadEnd {
+                        line,
+                        column,
+                        rule,
+                        left,
+                        others,
+                    };
+                }
+                count if count < left => {
+                    left = count;
+                    others.push(rule);
+                }
+                _ => {}
+            }
+        }
+        panic!("{left} tokens are left");
+    }
+
+    /// The line of a place of the poem, and the place in it, counted from 0; a mark stands behind the
+    /// characters of its line.
+    fn place(&self, place: usize) -> (usize, usize) {
+        let layout = self.layout.expect("rules come with lines");
+        let stride = layout.line_length().chars() + 1;
+        (place / stride, place % stride)
     }
 }
 

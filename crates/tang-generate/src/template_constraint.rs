@@ -2,7 +2,10 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::constraint::{Constraint, Mask};
+use crate::{
+    Rule,
+    constraint::{Constraint, Mask},
+};
 
 /// Where a place has a token, nothing else stands there.
 pub(crate) struct TemplateConstraint {
@@ -11,6 +14,10 @@ pub(crate) struct TemplateConstraint {
 }
 
 impl Constraint for TemplateConstraint {
+    fn rule(&self) -> Rule {
+        Rule::Given
+    }
+
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
         if let Some(Some(token)) = self.fixed.get(poem.len()) {
             mask.keep_only(*token);

@@ -6,9 +6,8 @@ use tang_prosody::{Layout, LineSequence, LineType, Slot, Template, Tone, ToneSet
 use tang_tokenizer::TokenId;
 
 use crate::{
-    Exemption, Wanted,
+    Exemption, Rule, Wanted,
     constraint::{Constraint, Mask},
-    exemption::Rule,
     token_readings::{TokenReadings, fixed_tones},
 };
 
@@ -85,6 +84,10 @@ impl ToneConstraint {
 }
 
 impl Constraint for ToneConstraint {
+    fn rule(&self) -> Rule {
+        Rule::Tones
+    }
+
     fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
         let Slot::Han { line, column } = self.layout.slot(poem.len()) else {
             return;

@@ -1,8 +1,8 @@
 //! Beam search and best-of-N find likelier poems, the same ones with a cache and without.
 
 use tang_generate::{
-    Batch, CachedDecoder, FullDecoder, GenerateError, GenerationConfig, Generator, Rules, Sequence,
-    Task, beam_search, best_of, generate_batch,
+    Batch, CachedDecoder, DeadEnd, FullDecoder, GenerateError, GenerationConfig, Generator, Rule,
+    Rules, Sequence, Task, beam_search, best_of, generate_batch,
 };
 use tang_prosody::{Form, Layout, LineLength, Template};
 use tang_tokenizer::Vocabulary;
@@ -102,10 +102,20 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     let mut decoder = CachedDecoder::new(&model);
 
     let outcomes: Vec<_> = Batch::new(&mut decoder, sequences().map(Ok).into_iter()).collect();
-    assert!(matches!(
-        outcomes[0],
-        Err(GenerateError::NothingAllowed { .. })
-    ));
+    let Err(GenerateError::NothingAllowed(met)) = &outcomes[0] else {
+        panic!("a poem of six characters");
+    };
+    // Six characters stand before it, and some of them twice.
+    assert!(met.line * 5 + met.column >= 6, "{met:?}");
+    let (rule, left) = (Rule::NoRepeat, 6);
+    let others = vec![Rule::Form];
+    let wanted = DeadEnd {
+        rule,
+        left,
+        others,
+        ..met.clone()
+    };
+    assert_eq!(*met, wanted);
     let short = outcomes[1].as_ref().unwrap();
     assert!(outcomes.len() == 2 && short.finish_reason().is_some());
     assert!(generate_batch(&mut decoder, sequences().into()).is_err());
@@ -113,9 +123,6 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
         beam_search(&mut decoder, start(&task(&long)), 4).err(),
         best_of(&mut decoder, &task(&long), &greedy(), 4, CONTEXT).err(),
     ] {
-        assert!(matches!(
-            outcome,
-            Some(GenerateError::NothingAllowed { .. })
-        ));
+        assert!(matches!(outcome, Some(GenerateError::NothingAllowed(_))));
     }
 }

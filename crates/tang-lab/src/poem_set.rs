@@ -77,15 +77,25 @@ pub(crate) fn lines(poem: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use tang_generate::{DeadEnd, Rule};
+
     use super::*;
 
     #[test]
     fn what_a_poem_cannot_be_is_counted_by_reason() {
         let mut set = PoemSet::default();
-        let nothing = |position| GenerateError::NothingAllowed { position };
-        set.refuse(nothing(4), 1).unwrap();
-        set.refuse(nothing(9), 1).unwrap();
-        set.refuse(nothing(4), 2).unwrap();
+        let nothing = |column| {
+            GenerateError::NothingAllowed(DeadEnd {
+                line: 0,
+                column,
+                rule: Rule::NoRepeat,
+                left: 2,
+                others: vec![Rule::Form],
+            })
+        };
+        set.refuse(nothing(3), 1).unwrap();
+        set.refuse(nothing(5), 1).unwrap();
+        set.refuse(nothing(3), 2).unwrap();
         set.refuse(GenerateError::FewRhymes { have: 1, want: 16 }, 5)
             .unwrap();
         assert_eq!(
@@ -93,7 +103,7 @@ mod tests {
             [3, 1, 5]
         );
         let first = set.refusals.keys().next().unwrap();
-        assert_eq!(*first, nothing(4).to_string());
+        assert_eq!(*first, nothing(3).to_string());
     }
 
     #[test]

@@ -132,6 +132,11 @@ impl Trainer {
         self.learner.vocabulary()
     }
 
+    /// The geometry of the model.
+    pub fn model(&self) -> &ModelConfig {
+        &self.learner.progress.model
+    }
+
     /// Trains until the last step or until the observer stops it; either way the state is saved.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `tang acrostic`: a poem whose lines begin with given characters.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use tang_prosody::{Form, Layout, LineLength, Template};
 
@@ -22,8 +22,8 @@ pub struct Options {
     /// One character for each line, 1 to 16
     heads: String,
     /// Where in its line each character stands, counted from 1: 1 is 藏头, the last 藏尾
-    #[arg(long, value_name = "PLACE", default_value_t = 1)]
-    place: usize,
+    #[arg(long, value_name = "PLACE", default_value_t = 1, value_parser = place)]
+    place: i64,
     /// 五绝, 七绝, 五律 or 七律; it must have as many lines as there are characters
     #[arg(long)]
     form: Option<Form>,
@@ -41,19 +41,27 @@ pub fn run(options: &Options) -> Result<()> {
     let heads = user_text(&options.heads);
     let layout = layout(heads.chars().count(), options.form, options.line)?;
     let length = layout.line_length().chars();
-    ensure!(
-        (1..=length).contains(&options.place),
-        "--place {} is not in a line of {length} characters: use 1 to {length}",
-        options.place
-    );
-    let template = Template::acrostic(&heads, layout, options.place - 1)?;
+    let column = usize::try_from(options.place).ok();
+    let column = column.filter(|place| (1..=length).contains(place));
+    let column = column.with_context(|| {
+        format!(
+            "--place {} is not in a line of {length} characters: use 1 to {length}",
+            options.place
+        )
+    })?;
+    let template = Template::acrostic(&heads, layout, column - 1)?;
     let loaded = options.sampling.checkpoint.open()?;
     let assignment = Assignment {
         task: options.rules.task(&template, &loaded)?,
-        length: Some(layout.char_count()),
         breaks: Breaks::Lines,
     };
     write_poems(&assignment, &loaded, &options.sampling)
+}
+
+/// Any whole number; which are possible, the line says.
+fn place(text: &str) -> Result<i64, String> {
+    let number = text.parse();
+    number.map_err(|_| "not a whole number: use 1 to 7".to_owned())
 }
 
 fn layout(heads: usize, form: Option<Form>, line: Option<LineLength>) -> Result<Layout> {

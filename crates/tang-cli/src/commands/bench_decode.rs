@@ -8,11 +8,9 @@ use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, ben
 use tang_model::device;
 
 use crate::{
-    bench_output::BenchOutput, lab_model::open_lab_models, note::note, source_commit::source_commit,
+    bench_output::BenchOutput, example_heads::example_heads, lab_model::open_lab_models,
+    note::note, source_commit::source_commit,
 };
-
-/// Tokens of a vocabulary before its characters: the newline and two marks.
-const MARKS: usize = 3;
 
 /// What to measure.
 #[derive(Args)]
@@ -68,11 +66,10 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// The arguments that write an acrostic of characters that the model knows.
 fn acrostic(lab: &LabModel, checkpoint: OsString) -> Vec<OsString> {
-    let known = lab.vocabulary.iter().skip(MARKS);
-    let heads: String = known.take(4).map(|(_, character)| character).collect();
+    let heads = example_heads(&lab.vocabulary, lab.model.config().context);
     vec![
         "acrostic".into(),
-        heads.into(),
+        heads.unwrap_or_default().into(),
         "--checkpoint".into(),
         checkpoint,
     ]

@@ -17,7 +17,9 @@ use tang_train::{Evaluation, Observer, Preset, StepReport, TrainConfig, Trainer}
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
+    json_output::write_json,
     note::note,
+    number::whole,
     peer::{Peer, loss_points},
     source_commit::source_commit,
     training_environment::prepare_environment,
@@ -49,10 +51,10 @@ pub struct Options {
     #[arg(long, default_value_t)]
     model: ModelPreset,
     /// Turns, each a short run of either
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(3..))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(3..=u8::MAX))]
     turns: u8,
     /// Steps of a short run
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = whole(1..=u16::MAX))]
     steps: u16,
     /// Run the peer to its end, too, and then ours until it is as good: about half an hour
     #[arg(long)]
@@ -104,9 +106,10 @@ pub fn run(options: &Options) -> Result<()> {
         utilization,
         race,
     };
-    let json = serde_json::to_string(&bench)?;
     let written = write_report(out, &bench);
-    writeln!(io::stdout().lock(), "{bench}\n\n{json}")?;
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{bench}\n")?;
+    write_json(&mut stdout, &bench)?;
     raced.and(written)
 }
 

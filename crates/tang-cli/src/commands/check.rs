@@ -12,9 +12,10 @@ use tang_prosody::{Verdict, check};
 
 use crate::{
     error_message::error_message,
+    json_output::write_json,
     note::note,
     poem_input::read_poems,
-    verdict_output::{JudgedPoem, write_json, write_poem, write_summary},
+    verdict_output::{JudgedPoem, write_poem, write_summary},
 };
 
 /// The most poems that are shown each.

@@ -26,7 +26,6 @@ pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
     let assignment = Assignment {
         task: Task::continuation(&user_text(&options.text), &loaded.vocabulary)?,
-        length: None,
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

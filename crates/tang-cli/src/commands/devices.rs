@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::Args;
+use tang_files::escape_value;
 use tang_model::device;
 
 use crate::note::note;
@@ -23,7 +24,7 @@ pub fn run(_: &Options) -> Result<()> {
             let taken = adapters.iter().position(|adapter| *adapter == chosen);
             for (place, adapter) in adapters.iter().enumerate() {
                 let mark = if Some(place) == taken { " *" } else { "" };
-                writeln!(out, "wgpu  {adapter}{mark}")?;
+                writeln!(out, "wgpu  {}{mark}", escape_value(&adapter.to_string()))?;
             }
             note("* is what --device wgpu takes");
         }

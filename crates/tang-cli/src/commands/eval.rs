@@ -13,8 +13,9 @@ use tang_lab::EvalOptions;
 use tang_prosody::Form;
 
 use crate::{
-    corpus_build::CORPUS_FOLDER, lab_model::open_lab_model, loaded_model::CheckpointArgs,
-    note::note, progress::CorpusBars, search_args::SearchArgs, setting_args::SettingArgs,
+    corpus_build::CORPUS_FOLDER, json_output::write_json, lab_model::open_lab_model,
+    loaded_model::CheckpointArgs, note::note, number::whole, progress::CorpusBars,
+    search_args::SearchArgs, setting_args::SettingArgs,
 };
 
 /// Which poems, and how they are written.
@@ -22,13 +23,14 @@ use crate::{
 #[command(after_help = "Example:\n  tang eval --form 七绝 --poems 100")]
 pub struct Options {
     /// Poems of each kind
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole(1..=u32::MAX))]
     poems: u32,
-    /// Only this form; may be given several times [default: the four forms, then free samples]
+    /// Only this form: 五绝, 七绝, 五律 or 七律; may be given several times [default: the four forms,
+    /// then free samples]
     #[arg(long)]
     form: Vec<Form>,
     /// Seed of the first poem of each kind, the next ones count up from it
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     #[command(flatten)]
     setting: SettingArgs,
@@ -79,7 +81,7 @@ pub fn run(options: &Options) -> Result<()> {
     let eval = tang_lab::eval(&lab, &split, &eval_options, &mut |text| note(text))?;
     let mut out = io::stdout().lock();
     if options.json {
-        writeln!(out, "{}", serde_json::to_string(&eval)?)?;
+        write_json(&mut out, &eval)?;
     } else {
         write!(out, "{eval}")?;
     }

@@ -6,6 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use tang_lab::{Bytes, Dtype, KvCost, KvGeometry, KvPreset};
 
+use crate::{json_output::write_json, number::count};
+
 /// Tokens of a sequence, if neither a flag nor a preset says.
 const LENGTH: u64 = 4096;
 
@@ -18,24 +20,24 @@ pub struct Options {
     #[arg(long)]
     preset: Option<KvPreset>,
     /// Number of blocks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     layers: Option<u64>,
     /// Width of the residual stream
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     width: Option<u64>,
     /// Number of query heads; divides the width
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     heads: Option<u64>,
     /// Number of key/value heads; divides the query heads [default: the preset's, or one for each
     /// query head]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     kv_heads: Option<u64>,
     /// Format of the numbers of cache and weights: f32, f16, bf16 or int8 [default: the preset's, or
     /// f16]
     #[arg(long)]
     dtype: Option<Dtype>,
     /// Tokens of a sequence [default: the preset's context, or 4096]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u64>)]
     length: Option<u64>,
     /// Count the sequences that fit into this memory beside the weights, for instance 24GiB
     #[arg(long, value_name = "SIZE")]
@@ -54,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
     let cost = KvCost::of(options.geometry()?, length, options.memory)?;
     let mut out = io::stdout().lock();
     if options.json {
-        writeln!(out, "{}", serde_json::to_string(&cost)?)?;
+        write_json(&mut out, &cost)?;
     } else {
         writeln!(out, "{cost}")?;
     }

@@ -9,18 +9,18 @@ use tang_generate::{Logits, position_logits};
 use tang_model::{ModelFolder, Transformer};
 use tang_tokenizer::{NEWLINE, TokenId};
 
-use crate::{loaded_model::CheckpointArgs, user_text::user_text};
+use crate::{loaded_model::CheckpointArgs, number::whole, user_text::user_text};
 
 /// The text, or token ids for a model without a vocabulary. A row a position, the newline before the
 /// text first; a number a token id.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang logits 春风 --json")]
 pub struct Options {
-    /// The beginning of a poem; the newline before it is added
+    /// The beginning of a poem; the newline before it is added, and alone for ''
     #[arg(required_unless_present = "ids")]
     text: Option<String>,
-    /// Token ids instead of a text; the folder then needs no vocabulary
-    #[arg(long, value_delimiter = ',', conflicts_with = "text")]
+    /// Token ids with commas between them, instead of a text; the folder then needs no vocabulary
+    #[arg(long, value_delimiter = ',', value_parser = whole(0..=TokenId::MAX), conflicts_with = "text")]
     ids: Vec<TokenId>,
     /// Print one JSON object with tokens and logits
     #[arg(long)]

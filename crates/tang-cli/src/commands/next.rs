@@ -9,12 +9,15 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, NextCharacters};
+use tang_files::escape_value;
 use tang_generate::{CachedDecoder, Task, next_tokens};
 
 use crate::{
     corpus_build::CORPUS_FOLDER,
+    json_output::write_json,
     loaded_model::{CheckpointArgs, LoadedModel},
     note::note,
+    number::whole,
     progress::CorpusBars,
     user_text::user_text,
 };
@@ -24,10 +27,10 @@ use crate::{
 #[command(after_help = "Example:\n  tang next 春风 --top 5")]
 pub struct Options {
     /// What the next character follows; to the model it is the beginning of a poem, in the corpus it
-    /// counts wherever it stands
+    /// counts wherever it stands; '' is the place before the first character
     text: String,
     /// Number of characters to list
-    #[arg(long, value_name = "K", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "K", default_value_t = 8, value_parser = whole(1..=u32::MAX))]
     top: u32,
     /// A corpus folder, or a text file with one poem a line [default: data, left out if missing]
     #[arg(long, value_name = "PATH")]
@@ -56,14 +59,23 @@ struct Row {
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
     let text = user_text(&options.text);
-    let task = Task::continuation(&text, &loaded.vocabulary)?;
-    let in_corpus =
-        poems(options.corpus.as_deref())?.map(|poems| NextCharacters::count(&poems, &text));
+    let task = if text.is_empty() {
+        Task::open()
+    } else {
+        Task::continuation(&text, &loaded.vocabulary)?
+    };
+    let in_corpus = poems(options.corpus.as_deref())?.map(|poems| {
+        if text.is_empty() {
+            NextCharacters::first(&poems)
+        } else {
+            NextCharacters::count(&poems, &text)
+        }
+    });
     let rows = rows(&loaded, &task, options.top as usize, in_corpus.as_ref())?;
     let mut out = io::stdout().lock();
     if options.json {
         for row in &rows {
-            writeln!(out, "{}", serde_json::to_string(row)?)?;
+            write_json(&mut out, row)?;
         }
         return Ok(());
     }
@@ -130,7 +142,7 @@ fn table_line(row: &Row) -> String {
     // A Han character is two columns wide, and so is a mark.
     let character = match row.character {
         '\n' => "⏎ ".to_owned(),
-        c => c.to_string(),
+        c => escape_value(&c.to_string()),
     };
     let corpus = row
         .corpus
@@ -163,5 +175,7 @@ mod tests {
             "   1  。          12.5      13.9    111"
         );
         assert_eq!(table_line(&row('\n', None, None)), "   1  ⏎           12.5");
+        let escape = table_line(&row('\u{1b}', None, None));
+        assert_eq!(escape, r"   1  \u{1b}          12.5");
     }
 }

@@ -6,7 +6,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tang_files::write_atomically;
 
-use crate::{lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note};
+use crate::{
+    lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note, path_output::print_path,
+};
 
 /// What to measure.
 #[derive(Args)]
@@ -27,12 +29,10 @@ pub fn run(options: &Options) -> Result<()> {
     let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
     let path = options.checkpoint.checkpoint.join("report.md");
     let written = write_atomically(&path, report.as_bytes());
-    let mut out = io::stdout().lock();
     if written.is_err() {
         // It took a while to measure: where it cannot be kept, it is at least shown.
-        writeln!(out, "{report}")?;
+        writeln!(io::stdout().lock(), "{report}")?;
     }
     written.with_context(|| format!("cannot write {}", path.display()))?;
-    writeln!(out, "{}", path.display())?;
-    Ok(())
+    Ok(print_path(&path)?)
 }

@@ -22,8 +22,12 @@ use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig,
 use crate::{
     corpus_build::{CORPUS_FOLDER, build_corpus},
     device_args::DeviceArgs,
+    example_heads::example_heads,
     note::note,
+    number::{count, whole},
+    path_output::print_path,
     progress::CorpusBars,
+    shell_word::shell_word,
     training_environment::prepare_environment,
     training_plan::TrainingPlan,
     training_watch::TrainingWatch,
@@ -44,10 +48,10 @@ pub struct Options {
     #[arg(long)]
     model: Option<ModelPreset>,
     /// Positions of the model [default: 128]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     context: Option<usize>,
     /// Key/value heads of minimind-4l: 4, 2 or 1 [default: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     kv_heads: Option<usize>,
     /// A text file with one poem a line, or a corpus folder [default: data, built if missing]
     #[arg(long, value_name = "PATH")]
@@ -59,10 +63,10 @@ pub struct Options {
     #[arg(long, conflicts_with_all = ["seed", "steps", "context", "kv_heads"])]
     resume: bool,
     /// Seed of the starting values, of the order of the poems, and of dropout [default: 0]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// Train this many steps instead of the preset's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>)]
     steps: Option<usize>,
     /// Print what would be done, after a few steps to measure time and memory; write nothing
     #[arg(long)]
@@ -149,13 +153,13 @@ impl Options {
     /// The command that goes on with the run in `folder`.
     fn resume_line(&self, folder: &Path) -> String {
         let corpus = match &self.corpus {
-            Some(corpus) => format!(" --corpus {}", corpus.display()),
+            Some(corpus) => format!(" --corpus {}", shell_word(corpus)),
             None => String::new(),
         };
         let device = self.device.flag();
         format!(
             "tang train --resume --out {}{corpus}{device}",
-            folder.display()
+            shell_word(folder)
         )
     }
 }
@@ -207,12 +211,20 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     let log = RunLog::read(&trainer.folder().log_path())?;
     write_loss_curve(&log, &path.join("loss.svg"))?;
-    note(format_args!(
-        "done; try `tang acrostic 春眠不觉 --checkpoint {}`",
-        path.display()
-    ));
-    writeln!(io::stdout().lock(), "{}", path.display())?;
+    note(what_to_try(&trainer, &path));
+    print_path(&path)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn what_to_try(trainer: &Trainer, folder: &Path) -> String {
+    let context = trainer.model().context;
+    match example_heads(trainer.vocabulary(), context) {
+        Some(heads) => format!(
+            "done; try `tang acrostic {heads} --checkpoint {}`",
+            shell_word(folder)
+        ),
+        None => "done".to_owned(),
+    }
 }
 
 fn what_was_trained(trainer: &Trainer) -> String {

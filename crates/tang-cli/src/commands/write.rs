@@ -37,7 +37,6 @@ pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
     let assignment = Assignment {
         task: options.rules.task(&template, &loaded)?,
-        length: Some(template.layout().char_count()),
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

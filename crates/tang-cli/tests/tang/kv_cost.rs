@@ -161,7 +161,7 @@ fn what_cannot_be_is_refused() {
         (
             vec!["--preset", "gpt2", "--layers", "18446744073709551616"],
             2,
-            "number too large",
+            "18446744073709551616 is not in 1..=18446744073709551615",
         ),
         (
             vec!["--preset", "gpt2", "--memory", "24XB"],

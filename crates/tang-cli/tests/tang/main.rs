@@ -6,8 +6,11 @@ mod check;
 mod checkpoint;
 mod continuation;
 mod data;
+mod dead_end;
 mod devices;
+mod escaping;
 mod eval;
+mod finish;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;
@@ -16,6 +19,8 @@ mod likeliest_poems;
 mod logits;
 mod model;
 mod next;
+#[cfg(unix)]
+mod printed_commands;
 mod readme;
 mod rules;
 mod sampling;

@@ -82,6 +82,36 @@ fn prints_a_table() {
     assert_eq!(all.matches('⏎').count(), 1, "{all}");
 }
 
+/// As for `logits`, an empty text is the place where a poem begins.
+#[test]
+fn an_empty_text_is_the_beginning_of_a_poem() {
+    let model = model();
+    let rows = |text: &str| {
+        let words = ["next", text, "--json", "--top", "3", "--corpus", SAMPLE];
+        objects(&[&words[..], &["--checkpoint", &model]].concat())
+    };
+    let found = rows("");
+    assert_eq!(rows(" \n"), found);
+    let logits = prints(&["logits", "", "--json", "--checkpoint", &model]);
+    let logits: Value = serde_json::from_str(&logits).unwrap();
+    assert_eq!(logits["tokens"], serde_json::json!([0]));
+    let logits: Vec<f64> = serde_json::from_value(logits["logits"][0].clone()).unwrap();
+    let largest = logits.iter().copied().fold(f64::MIN, f64::max);
+    let sum: f64 = logits.iter().map(|logit| (logit - largest).exp()).sum();
+    let best = found[0]["model"].as_f64().unwrap();
+    assert!((best - 1.0 / sum).abs() < 1e-6, "{best} {sum}");
+    let begin = |row: &Value| {
+        let character = row["character"].as_str().unwrap();
+        let poems = sample();
+        let poems = poems.lines().filter(|poem| poem.starts_with(character));
+        poems.count()
+    };
+    for row in &found {
+        assert_eq!(row["count"], begin(row), "{row}");
+        assert_eq!(row["corpus"].as_f64().unwrap(), begin(row) as f64 / 120.0);
+    }
+}
+
 #[test]
 fn without_a_corpus_its_columns_are_blank() {
     let model = model();
@@ -131,7 +161,6 @@ fn what_cannot_be_looked_up_is_refused() {
     prints(&["data", "--from", SAMPLE, "--out", changed]);
     fs::write(format!("{changed}/tang.txt"), "").unwrap();
     for (words, code, wanted) in [
-        (vec![""], 1, "the text is empty"),
         (vec!["龘"], 1, "`龘`"),
         (vec!["春", "--top", "0"], 2, "0 is not in 1.."),
         (

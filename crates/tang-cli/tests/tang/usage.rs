@@ -57,6 +57,40 @@ fn examples_are_well_formed() {
     }
 }
 
+/// A flag that takes one of a few values names them all.
+#[test]
+fn help_names_what_a_flag_takes() {
+    let forms = "五绝, 七绝, 五律 or 七律";
+    for (command, flag, values) in [
+        ("acrostic", "--form", forms),
+        ("write", "--form", forms),
+        ("eval", "--form", forms),
+        ("acrostic", "--line", "5 or 7"),
+        ("write", "--sequence", "auto, ACBD, DCBD, BDAC or CDAC"),
+        (
+            "train",
+            "--preset",
+            "quick (about 5 minutes), default (11) or best (22)",
+        ),
+        ("train", "--model", "tang-4l (GPT-2) or minimind-4l (Llama)"),
+        ("train", "--kv-heads", "4, 2 or 1"),
+        (
+            "bench-train",
+            "--model",
+            "tang-4l, which has the geometry of the peer, or minimind-4l",
+        ),
+        ("kv-cost", "--dtype", "f32, f16, bf16 or int8"),
+        ("write", "--device", "flex (the CPU), wgpu (a GPU) or auto"),
+        ("logits", "--ids", "with commas between them"),
+    ] {
+        let help = prints(&[command, "--help"]);
+        let line = help
+            .lines()
+            .find(|line| line.trim_start().starts_with(flag));
+        assert!(line.unwrap().contains(values), "{command} {flag}: {line:?}");
+    }
+}
+
 #[test]
 fn wrong_usage_is_refused() {
     fails(&["sing"], 2, "unrecognized subcommand 'sing'");
