@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use tang_files::write_atomically;
+use tang_files::{escape_lines, write_atomically};
 
 use crate::{json_output::write_json, note::note};
 
@@ -44,7 +44,7 @@ impl<'a> BenchOutput<'a> {
         bench: &(impl Display + Serialize),
         plots: Vec<(String, String)>,
     ) -> Result<()> {
-        let page = bench.to_string();
+        let page = escape_lines(&bench.to_string());
         let written = self.write_files(bench, &page, plots);
         let mut out = io::stdout().lock();
         writeln!(out, "{page}\n")?;

@@ -21,6 +21,11 @@ pub fn escape_message(text: &str) -> String {
     escape(&shorten(text, MESSAGE))
 }
 
+/// A text of many lines, of any length, each as [`escape_value`] has a value.
+pub fn escape_lines(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
+}
+
 /// Whether nothing is seen of a character that stands behind a letter.
 pub fn is_invisible(character: char) -> bool {
     match character {
@@ -126,6 +131,14 @@ mod tests {
         let moving = all.filter(|c| c.is_whitespace() && *c != ' ');
         assert_eq!(moving.clone().count(), 24);
         assert!({ moving }.all(is_invisible));
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        let text = "| 春\u{1b} |\n\n\u{200b}\n";
+        assert_eq!(escape_lines(text), "| 春\\u{1b} |\n\n\\u{200b}\n");
+        let long = format!("{}\n", "春".repeat(10_000));
+        assert_eq!(escape_lines(&long), long);
     }
 
     #[test]

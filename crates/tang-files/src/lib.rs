@@ -8,5 +8,5 @@ mod sha256;
 
 pub use atomic_file::{TEMPORARY_SUFFIX, write_atomically};
 pub use bounded_read::{read_bounded, read_stream_bounded};
-pub use escape::{escape_message, escape_value, is_invisible};
+pub use escape::{escape_lines, escape_message, escape_value, is_invisible};
 pub use sha256::sha256_hex;

@@ -253,6 +253,7 @@ mod tests {
     use tang_prosody::LineLength;
 
     use super::*;
+    use crate::{Rule, Wanted};
 
     #[test]
     fn refuses_what_cannot_be_written() {
@@ -266,6 +267,39 @@ mod tests {
         let long = message(Task::form(layout(17), &vocabulary, 128));
         assert!(long.contains("136") && long.contains("128"), "{long}");
         assert!(Task::form(layout(16), &vocabulary, 128).is_ok());
+    }
+
+    #[test]
+    fn the_rule_that_leaves_nothing_is_named() {
+        let vocabulary = Vocabulary::from_texts(["流楼月日山"]);
+        let rules = Rules {
+            rhyme: Some(Wanted::Only("尤".parse().unwrap())),
+            no_repeat: true,
+            ..Rules::default()
+        };
+        let template = Template::parse("****月，*****。").unwrap();
+        let task = Task::verse(&template, &rules, &vocabulary, 128).unwrap();
+        let dead_end = |poem: &str| {
+            let history = [&[NEWLINE], &vocabulary.encode(poem).unwrap()[..]].concat();
+            let mask = task.mask(&history, vocabulary.len()).unwrap();
+            (mask.count() == 0).then(|| task.dead_end(&history, vocabulary.len()))
+        };
+        assert_eq!(dead_end("流日山日月，日日日日"), None);
+        assert_eq!(
+            dead_end("流楼山日月，日日日日"),
+            Some(DeadEnd {
+                line: 1,
+                column: 4,
+                rule: Rule::NoRepeat,
+                left: 2,
+                others: vec![Rule::Form, Rule::Rhyme],
+            })
+        );
+        let other = Vocabulary::from_texts(["AB"]);
+        let task = Task::form(Form::WuJue.into(), &other, 128).unwrap();
+        let dead_end = task.dead_end(&[NEWLINE], other.len());
+        assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
+        assert_eq!(dead_end.others, []);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
+use tang_files::escape_lines;
 use tang_generate::GenerationConfig;
 use tang_lab::EvalOptions;
 use tang_prosody::Form;
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.json {
         write_json(&mut out, &eval)?;
     } else {
-        write!(out, "{eval}")?;
+        write!(out, "{}", escape_lines(&eval.to_string()))?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tang_files::write_atomically;
+use tang_files::{escape_lines, write_atomically};
 
 use crate::{
     lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note, path_output::print_path,
@@ -26,7 +26,9 @@ pub struct Options {
 /// Writes `report.md` into the folder of the model and prints its path.
 pub fn run(options: &Options) -> Result<()> {
     let lab = open_lab_model(&options.checkpoint)?;
-    let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
+    let report = escape_lines(&tang_lab::report(&lab, options.quick, &mut |text| {
+        note(text)
+    })?);
     let path = options.checkpoint.checkpoint.join("report.md");
     let written = write_atomically(&path, report.as_bytes());
     if written.is_err() {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use tang_tokenizer::Vocabulary;
 use tempfile::TempDir;
 
 use crate::{
@@ -99,6 +100,45 @@ fn what_a_file_says_is_escaped() {
     let ended = run(&mut tang(["write", "--checkpoint", argument(&model)]));
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(!ended.stderr.contains(is_hidden), "{:?}", ended.stderr);
+}
+
+/// A vocabulary may hold anything, and a model may write it.
+#[test]
+fn what_a_model_writes_is_escaped() {
+    let golden = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tang-model/tests/golden/llama-gqa-tiny"
+    );
+    let folder = TempDir::new().unwrap();
+    for file in ["config.json", "model.safetensors"] {
+        fs::copy(format!("{golden}/{file}"), folder.path().join(file)).unwrap();
+    }
+    // With the newline and two marks, 97 as in that model.
+    let controls = ('\u{1}'..='\u{1f}').filter(|c| *c != '\n');
+    let others = "\u{200b}\u{202e}\u{feff}\u{e000}\u{2066}\u{fe0f}";
+    let characters: String = controls
+        .chain('A'..='Z')
+        .chain('\u{80}'..='\u{9f}')
+        .chain(others.chars())
+        .collect();
+    let vocabulary = Vocabulary::from_texts([characters.as_str()]);
+    assert_eq!(vocabulary.len(), 97);
+    vocabulary.save(folder.path()).unwrap();
+    for words in [
+        &["continue", "A", "--seed=1"][..],
+        &["continue", "A", "--seed=1", "--stream"],
+        &["continue", "A", "--seed=1", "--json"],
+        &["continue", "A", "--beams=2"],
+        &["next", "A", "--top=97"],
+        &["next", "A", "--top=97", "--json"],
+    ] {
+        let ended = run(tang(words).args(["--checkpoint", argument(&folder)]));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        for text in [&ended.stdout, &ended.stderr] {
+            assert!(!text.contains(is_hidden), "{words:?}: {text:?}");
+        }
+        assert!(ended.stdout.contains("\\u"), "{words:?}: {}", ended.stdout);
+    }
 }
 
 #[test]
