@@ -278,8 +278,8 @@ fn last_place(poem: &str) -> String {
         .take_while(|c| !MARKS.contains(c))
         .count()
     {
-        0 => format!("behind line {lines}"),
-        characters => format!("within line {}, behind character {characters}", lines + 1),
+        0 => format!("after line {lines}"),
+        characters => format!("and cuts line {} after character {characters}", lines + 1),
     }
 }
 
@@ -296,11 +296,11 @@ mod tests {
     #[test]
     fn a_cut_line_is_told_from_a_whole_one() {
         for (poem, wanted) in [
-            ("春", "within line 1, behind character 1"),
-            ("春眠不觉晓", "within line 1, behind character 5"),
-            ("春眠不觉晓，", "behind line 1"),
-            ("春眠不觉晓，处处闻", "within line 2, behind character 3"),
-            ("春眠不觉晓，处处闻啼鸟。", "behind line 2"),
+            ("春", "and cuts line 1 after character 1"),
+            ("春眠不觉晓", "and cuts line 1 after character 5"),
+            ("春眠不觉晓，", "after line 1"),
+            ("春眠不觉晓，处处闻", "and cuts line 2 after character 3"),
+            ("春眠不觉晓，处处闻啼鸟。", "after line 2"),
         ] {
             assert_eq!(last_place(poem), wanted);
         }

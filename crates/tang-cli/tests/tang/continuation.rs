@@ -84,7 +84,7 @@ fn an_unfinished_poem_is_told() {
         ),
         (
             ["write", "--form=五绝", "--max-new-tokens", "23"],
-            "--max-new-tokens 23 is reached within line 4, behind character 5",
+            "--max-new-tokens 23 is reached and cuts line 4 after character 5",
         ),
     ] {
         let ended = run(&mut tang(words.iter().chain(&[

@@ -56,11 +56,11 @@ fn a_whole_poem_says_so_where_no_place_is_left() {
 #[test]
 fn a_cut_line_is_told_in_every_mode() {
     for (tokens, place) in [
-        ("3", "within line 1, behind character 3"),
-        ("7", "within line 1, behind character 7"),
-        ("8", "behind line 1"),
-        ("20", "within line 3, behind character 4"),
-        ("31", "within line 4, behind character 7"),
+        ("3", "and cuts line 1 after character 3"),
+        ("7", "and cuts line 1 after character 7"),
+        ("8", "after line 1"),
+        ("20", "and cuts line 3 after character 4"),
+        ("31", "and cuts line 4 after character 7"),
     ] {
         let words = ["write", "--max-new-tokens", tokens];
         for mode in MODES {
