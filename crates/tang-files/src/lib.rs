@@ -4,9 +4,17 @@
 mod atomic_file;
 mod bounded_read;
 mod escape;
+//! Files that an interrupt cannot leave half written, reading of files that may be anything, their kinds,
+//! and the checksum that tells one from another.
+
+mod atomic_file;
+mod bounded_read;
+mod file_kind;
 mod sha256;
+mod wide_text;
 
 pub use atomic_file::{TEMPORARY_SUFFIX, write_atomically};
 pub use bounded_read::{read_bounded, read_stream_bounded};
 pub use escape::{escape_lines, escape_message, escape_value, is_invisible};
+pub use file_kind::FileKind;
 pub use sha256::sha256_hex;
