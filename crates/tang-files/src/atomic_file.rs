@@ -1,42 +1,101 @@
 //! Files that are there whole or not at all.
 
 use std::{
+    fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use tempfile::Builder;
+use tempfile::{Builder, TempPath};
 
 /// How the names of temporary files end; a killed process may leave one behind.
 pub const TEMPORARY_SUFFIX: &str = ".tang-tmp";
+
+/// A whole file under a temporary name, beside the place that it is for. Unless it is put there it is
+/// deleted.
+#[derive(Debug)]
+pub struct NewFile {
+    temporary: TempPath,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Writes `bytes` to a temporary file beside `path`, as far as the disk. The folder must exist.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system; nothing is left then.
+    pub fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
+        let folder = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = Builder::new();
+        builder.suffix(TEMPORARY_SUFFIX);
+        // A temporary file is private to its owner unless told otherwise; the umask still applies.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        Ok(Self {
+            temporary: file.into_temp_path(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// The place that it is for.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Renames it to its place. A file that is there is replaced; of a link the name is replaced, not
+    /// the file that it leads to.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file system; the place is then as it was.
+    pub fn put(self) -> io::Result<()> {
+        Ok(self.temporary.persist(self.path)?)
+    }
+}
 
 /// Writes `bytes` to a temporary file beside `path` and renames it to `path`, so that an interrupt
 /// leaves either the old file or the new one. The folder must exist.
 ///
 /// # Errors
 ///
-/// Whatever the file system answers; `path` is then as it was.
+/// Those of the file system; `path` is then as it was.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = Builder::new();
-    builder.suffix(TEMPORARY_SUFFIX);
-    // A temporary file is private to its owner unless told otherwise; the umask still applies.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
+    NewFile::write(path, bytes)?.put()
+}
+
+/// Deletes the temporary files that killed processes left in a folder. Nobody else may write there
+/// meanwhile, but for one that renames its temporary file and is done.
+///
+/// # Errors
+///
+/// Those of the file system.
+pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_ours = entry
+            .file_name()
+            .to_string_lossy()
+            .ends_with(TEMPORARY_SUFFIX);
+        if !is_ours || entry.file_type()?.is_dir() {
+            continue;
+        }
+        match fs::remove_file(entry.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -57,5 +116,47 @@ mod tests {
         assert!(write_atomically(&path, b"new").is_err());
         assert!(path.is_dir());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+    #[test]
+    fn a_new_file_is_put_or_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poem.txt");
+        fs::write(&path, "old").unwrap();
+        drop(NewFile::write(&path, b"new").unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let new = NewFile::write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(new.path(), path);
+        new.put().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_names_of_the_file_keep_what_they_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let notes = folder.path().join("notes");
+        let [link, hard_link] = ["link", "hard-link"].map(|name| folder.path().join(name));
+        fs::write(&notes, "my own notes").unwrap();
+        std::os::unix::fs::symlink(&notes, &link).unwrap();
+        fs::hard_link(&notes, &hard_link).unwrap();
+        for path in [&link, &hard_link] {
+            write_atomically(path, b"new").unwrap();
+            assert_eq!(fs::read(path).unwrap(), b"new");
+        }
+        assert_eq!(fs::read(&notes).unwrap(), b"my own notes");
+    }
+
+    #[test]
+    fn only_leftovers_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("a.tang-tmp"), "half").unwrap();
+        fs::write(path("poem.txt"), "whole").unwrap();
+        fs::create_dir(path("b.tang-tmp")).unwrap();
+        remove_leftovers(folder.path()).unwrap();
+        assert!(!path("a.tang-tmp").exists());
+        assert!(path("poem.txt").exists() && path("b.tang-tmp").exists());
     }
 }
