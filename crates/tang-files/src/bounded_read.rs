@@ -6,41 +6,87 @@ use std::{
     path::Path,
 };
 
-/// The largest file that is read: far above every file of this project.
+use crate::pipe::read_pipe;
+
+/// The largest file that is read, if nothing less is said: far above every file of this project.
 const LIMIT: u64 = 1 << 30;
 
-/// Reads a whole file of at most 1 GiB.
+/// Reads a whole file of at most 1 GiB, as [`read_at_most`] does.
 ///
 /// # Errors
 ///
-/// Whatever the file system answers; [`io::ErrorKind::InvalidInput`] for a device, and
-/// [`io::ErrorKind::FileTooLarge`] for a larger file, or a pipe that gives more.
+/// Those of [`read_at_most`].
 pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    read_at_most(LIMIT, path)
+}
+
+/// Reads a whole file of at most `limit` bytes, or a pipe to its end. A file that is larger by what the
+/// system says is not begun.
+///
+/// # Errors
+///
+/// Those of the file system; [`io::ErrorKind::InvalidInput`] for a folder or a device,
+/// [`io::ErrorKind::FileTooLarge`] for a larger file, or a pipe that gives more,
+/// [`io::ErrorKind::OutOfMemory`] for one that has no room in memory, and
+/// [`io::ErrorKind::TimedOut`] for a pipe that nobody opens for writing within 10 seconds, or that gives
+/// nothing for 10 minutes.
+pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     let kind = fs::metadata(path)?.file_type();
-    if !kind.is_file() && !is_pipe(kind) {
+    if is_pipe(kind) {
+        return read_pipe(limit, path);
+    }
+    if !kind.is_file() {
         let message = "it is neither a file nor a pipe";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    read_stream_bounded(File::open(path)?)
+    let file = File::open(path)?;
+    // Files of the system may say 0 and give more.
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::new();
+    // One more than it has, to meet the end of the file without more room.
+    bytes.try_reserve_exact(length as usize + 1)?;
+    read_into(bytes, limit, file)
 }
 
-/// Reads at most 1 GiB to the end.
+/// Reads a stream of at most 1 GiB to its end.
 ///
 /// # Errors
 ///
 /// Those of the stream, and [`io::ErrorKind::FileTooLarge`] if it gives more.
 pub fn read_stream_bounded(stream: impl Read) -> io::Result<Vec<u8>> {
-    read_up_to(LIMIT, stream)
+    read_stream_at_most(LIMIT, stream)
 }
 
-fn read_up_to(limit: u64, stream: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Reads a stream of at most `limit` bytes to its end.
+///
+/// # Errors
+///
+/// Those of the stream, and [`io::ErrorKind::FileTooLarge`] if it gives more.
+pub fn read_stream_at_most(limit: u64, stream: impl Read) -> io::Result<Vec<u8>> {
+    read_into(Vec::new(), limit, stream)
+}
+
+fn read_into(mut bytes: Vec<u8>, limit: u64, stream: impl Read) -> io::Result<Vec<u8>> {
     stream.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        let message = "it has more than 1 GiB, which no file of this kind has";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        return Err(too_large(limit));
     }
     Ok(bytes)
+}
+
+/// The error of what has more bytes than `limit`.
+pub(crate) fn too_large(limit: u64) -> io::Error {
+    const MIB: u64 = 1 << 20;
+
+    let limit = match limit {
+        0..MIB => format!("{limit} bytes"),
+        _ => format!("{} MiB", limit / MIB),
+    };
+    let message = format!("it has more than {limit}, which no file of this kind has");
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
 }
 
 #[cfg(unix)]
@@ -67,14 +113,45 @@ mod tests {
         assert_eq!(kind(folder.path()), io::ErrorKind::InvalidInput);
         assert_eq!(kind(&folder.path().join("b")), io::ErrorKind::NotFound);
         #[cfg(unix)]
-        assert_eq!(kind(Path::new("/dev/zero")), io::ErrorKind::InvalidInput);
+        for device in ["/dev/zero", "/dev/null", "/dev/tty"] {
+            assert_eq!(kind(Path::new(device)), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    fn a_file_too_large_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "texts").unwrap();
+        assert_eq!(read_at_most(5, &path).unwrap(), b"texts");
+        let error = read_at_most(4, &path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().contains("more than 4 bytes"), "{error}");
+
+        // Sparse: it takes no room on the disk, and would take all of the memory.
+        let file = File::create(&path).unwrap();
+        file.set_len(1 << 42).unwrap();
+        let error = read_bounded(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().contains("more than 1024 MiB"), "{error}");
+    }
+
+    /// Linux says that the files below `/proc` have no bytes.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_that_say_nothing_of_their_length_are_read() {
+        let path = Path::new("/proc/self/status");
+        assert_eq!(fs::metadata(path).unwrap().len(), 0);
+        assert!(read_at_most(1 << 20, path).unwrap().len() > 100);
+        let error = read_at_most(100, path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 
     #[test]
     fn a_stream_without_end_is_given_up() {
         assert_eq!(read_stream_bounded(&b"text"[..]).unwrap(), b"text");
-        assert_eq!(read_up_to(4, &b"text"[..]).unwrap(), b"text");
-        let error = read_up_to(4, io::repeat(0)).unwrap_err();
+        assert_eq!(read_stream_at_most(4, &b"text"[..]).unwrap(), b"text");
+        let error = read_stream_at_most(4, io::repeat(0)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     }
 }

@@ -11,12 +11,14 @@ mod atomic_file;
 mod bounded_read;
 mod file_kind;
 mod folder_lock;
+mod pipe;
 mod sha256;
 mod wide_text;
 
 pub use atomic_file::{NewFile, TEMPORARY_SUFFIX, remove_leftovers, write_atomically};
 pub use bounded_read::{read_bounded, read_stream_bounded};
 pub use escape::{escape_lines, escape_message, escape_value, is_invisible};
+pub use bounded_read::{read_at_most, read_bounded, read_stream_at_most, read_stream_bounded};
 pub use file_kind::FileKind;
 pub use folder_lock::FolderLock;
 pub use sha256::sha256_hex;
