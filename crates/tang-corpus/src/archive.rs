@@ -1,66 +1,125 @@
 //! The published package as npm delivers it: a gzipped tar archive.
 
 use std::{
-    cell::Cell,
-    io::{self, Read},
+    io::{self, Cursor, Read},
     path::{Component, Path, PathBuf},
 };
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
+use tang_files::{FileKind, read_stream_at_most};
+use tar::{Archive, Entry};
 
-use crate::{CorpusError, Progress, Step, poem_files};
+use crate::{
+    CorpusError, Progress, Step,
+    inflated::{Inflated, Meter},
+    poem_files::{self, PoemFiles},
+};
+
+/// The most that is read between the bytes of two files: their headers, with long names and the like.
+const MAX_HEADERS: u64 = 1 << 20;
+/// Bytes by which the contents are recognised.
+const SAMPLE: u64 = 4_096;
 
 /// The texts of all poem files in the archive, whose one top folder may have any name. `path` is
 /// what errors call it.
+///
+/// It is read to its last byte, so that the checksum and length of the compressed data are verified.
 pub(crate) fn read_archive(
     path: &Path,
     bytes: &[u8],
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<String>, CorpusError> {
-    let damaged = |source: io::Error| CorpusError::Archive {
-        path: path.to_owned(),
-        source,
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::FileTooLarge => CorpusError::io("read", path)(source),
+        _ => CorpusError::Archive {
+            path: path.to_owned(),
+            source,
+        },
     };
 
-    let mut files = Vec::new();
-    let done = Cell::new(0);
-    let counted = Counted {
-        rest: bytes,
-        done: &done,
-    };
-    let mut archive = tar::Archive::new(GzDecoder::new(counted));
-    for entry in archive.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
-        let inner: PathBuf = entry.path().map_err(damaged)?.into_owned();
-        let below_top: PathBuf = inner
-            .components()
-            .filter(|part| *part != Component::CurDir)
-            .skip(1)
-            .collect();
-        if let Some(number) = poem_files::number_in_collection(&below_top) {
-            let mut json = Vec::new();
-            entry.read_to_end(&mut json).map_err(damaged)?;
-            files.push((number, poem_files::parse(&inner, &json)?));
+    let meter = Meter::default();
+    let mut stream = MultiGzDecoder::new(meter.packed(bytes));
+    let mut sample = Vec::new();
+    let begun = stream.by_ref().take(SAMPLE).read_to_end(&mut sample);
+    begun.map_err(failed)?;
+    if !may_be_tar(&sample) {
+        return Err(CorpusError::NoText {
+            path: path.to_owned(),
+            kind: FileKind::Gzip,
+        });
+    }
+
+    let mut files = PoemFiles::default();
+    let mut archive = Archive::new(meter.inflated(Cursor::new(sample).chain(stream)));
+    meter.allow(MAX_HEADERS);
+    for entry in archive.entries().map_err(failed)? {
+        let mut entry = entry.map_err(failed)?;
+        let inner: PathBuf = entry.path().map_err(failed)?.into_owned();
+        meter.allow(size_in_archive(&entry).map_err(failed)?);
+        if let Some(number) = number_below_top(&inner) {
+            if !entry.header().entry_type().is_file() && !is_sparse(&entry) {
+                let message = format!("{} in it is no plain file", inner.display());
+                return Err(failed(io::Error::new(io::ErrorKind::InvalidData, message)));
+            }
+            let json = read_stream_at_most(files.room(), &mut entry)
+                .map_err(CorpusError::io("read", &inner))?;
+            files.add(number, poem_files::parse(&inner, &json)?, json.len());
         }
+        // The next header, and what is left of this file before it.
+        meter.allow(MAX_HEADERS.saturating_add(size_in_archive(&entry).map_err(failed)?));
         on_progress(Progress {
             step: Step::Read,
-            done: done.get(),
+            done: meter.packed_bytes(),
             total: Some(bytes.len() as u64),
         });
     }
-    poem_files::in_order(path, files)
+    read_rest(archive.into_inner(), &meter).map_err(failed)?;
+    files.in_order(path)
 }
 
-/// Bytes to read, and how many of them were, seen from outside the readers around it.
-struct Counted<'a> {
-    rest: &'a [u8],
-    done: &'a Cell<u64>,
+/// The number of a poem file, by its path in the archive.
+fn number_below_top(path: &Path) -> Option<u32> {
+    let below_top: PathBuf = path
+        .components()
+        .filter(|part| *part != Component::CurDir)
+        .skip(1)
+        .collect();
+    poem_files::number_in_collection(&below_top)
 }
 
-impl Read for Counted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.rest.read(buffer)?;
-        self.done.set(self.done.get() + read as u64);
-        Ok(read)
+fn is_sparse(entry: &Entry<impl Read>) -> bool {
+    entry.header().entry_type().is_gnu_sparse()
+}
+
+/// The bytes that a file takes in the archive, without the holes of a sparse one.
+fn size_in_archive(entry: &Entry<impl Read>) -> io::Result<u64> {
+    if is_sparse(entry) {
+        entry.header().entry_size()
+    } else {
+        Ok(entry.size())
+    }
+}
+
+/// Whether data that begins like this is a tar archive, or a damaged one.
+fn may_be_tar(sample: &[u8]) -> bool {
+    matches!(FileKind::of(sample), Some(FileKind::Tar | FileKind::Binary))
+}
+
+/// Reads what follows the last entry, which is nothing but zeros.
+fn read_rest(mut rest: Inflated<impl Read>, meter: &Meter) -> io::Result<()> {
+    let damaged = |message| Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    if meter.has_ended() {
+        return damaged("it ends without the zeros that end an archive");
+    }
+    meter.allow(u64::MAX);
+    let mut buffer = [0; 8_192];
+    loop {
+        match rest.read(&mut buffer)? {
+            0 => return Ok(()),
+            read if buffer[..read].iter().any(|byte| *byte != 0) => {
+                return damaged("other data follows the end of the archive");
+            }
+            _ => {}
+        }
     }
 }

@@ -5,23 +5,30 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tang_files::{sha256_hex, write_atomically};
+use tang_files::{FolderLock, NewFile, read_at_most, remove_leftovers};
 use tang_prosody::Form;
 
-use crate::{Corpus, CorpusError, Split};
+use crate::{Corpus, CorpusError, Split, checksums::Checksums};
 
 const POEMS: &str = "tang.txt";
 const TRAIN: &str = "train.txt";
 const VALIDATION: &str = "val.txt";
-/// In the format of the `sha256sum` command, which can check it.
+const TEXTS: [&str; 3] = [TRAIN, VALIDATION, POEMS];
 const CHECKSUMS: &str = "SHA256SUMS";
+/// The most bytes of one file; the largest of the published corpus has 5 MB.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// A folder with the corpus and its split as text, one poem a line, each line ended by a newline:
-/// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three.
+/// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three. Beside them
+/// lies `.lock`, which whoever writes them holds.
 ///
-/// Each file is replaced whole, the checksums last. An interrupt between two files therefore leaves
-/// a folder with empty checksums, which is noticed when the folder is opened. Files of these names
-/// without checksums beside them are somebody else's and are never replaced.
+/// A corpus is written whole under temporary names before the first file takes its place: a full disk
+/// leaves the corpus that was there. While the files take their places, which is four renames,
+/// `SHA256SUMS` has a first line that says so and knows the old files and the new: an interrupt then
+/// leaves a folder that is no corpus, and that can be written again.
+///
+/// Nothing is replaced but the files that were written here, as they were written. Links are not
+/// followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusFolder {
     path: PathBuf,
@@ -35,7 +42,17 @@ impl CorpusFolder {
 
     /// Whether a corpus was built here to its end. [`CorpusFolder::open`] still checks the files.
     pub fn exists(&self) -> bool {
-        fs::metadata(self.path.join(CHECKSUMS)).is_ok_and(|sums| sums.len() > 0)
+        !matches!(self.checksums(), Err(CorpusError::NotBuilt { .. }))
+    }
+
+    /// Makes sure that a corpus may be written here: of its files there are none, or those that were
+    /// written here before, unchanged.
+    ///
+    /// # Errors
+    ///
+    /// [`CorpusError::Foreign`] with a file that is not, [`CorpusError::Io`] if that cannot be seen.
+    pub fn check_place(&self) -> Result<(), CorpusError> {
+        self.own_files().map(|_| ())
     }
 
     /// Writes a corpus and its split, and creates the folder if it is missing.
@@ -43,28 +60,43 @@ impl CorpusFolder {
     /// # Errors
     ///
     /// [`CorpusError::Io`] with the file that could not be written, [`CorpusError::Foreign`] with one
-    /// that was not written here before.
+    /// that was not written here before, or was changed since, and [`CorpusError::Locked`] if another
+    /// process writes here. A corpus that was there is then as it was; but for an error of a rename,
+    /// after which it has to be built again.
     pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
+        self.check_place()?;
         fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
-        let foreign = [POEMS, TRAIN, VALIDATION].map(|name| self.path.join(name));
-        if let Some(path) = foreign.into_iter().find(|path| path.exists())
-            && !self.path.join(CHECKSUMS).exists()
-        {
-            return Err(CorpusError::Foreign { path });
+        let _lock = FolderLock::take(&self.path).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => CorpusError::Locked {
+                path: self.path.clone(),
+            },
+            _ => CorpusError::io("lock", &self.path)(error),
+        })?;
+        remove_leftovers(&self.path).map_err(CorpusError::io("write", &self.path))?;
+        // Before the lock was taken another process may have written.
+        let old = self.own_files()?;
+
+        let texts = [
+            (TRAIN, text(&split.train)),
+            (VALIDATION, text(&split.validation)),
+            (POEMS, text(&corpus.poems)),
+        ];
+        let checksums = Checksums::of(texts.iter().map(|(name, text)| (*name, text.as_str())));
+        let unfinished = checksums.replacing(&old).to_text();
+        let files = [(CHECKSUMS, unfinished)]
+            .into_iter()
+            .chain(texts)
+            .chain([(CHECKSUMS, checksums.to_text())])
+            .map(|(name, text)| {
+                let path = self.path.join(name);
+                NewFile::write(&path, text.as_bytes()).map_err(CorpusError::io("write", &path))
+            })
+            .collect::<Result<Vec<NewFile>, _>>()?;
+        for file in files {
+            let path = file.path().to_owned();
+            file.put().map_err(CorpusError::io("write", &path))?;
         }
-        // No checksums yet, but the folder is ours from here on.
-        self.write_file(CHECKSUMS, "")?;
-        let mut checksums = String::new();
-        for (name, poems) in [
-            (TRAIN, &split.train),
-            (VALIDATION, &split.validation),
-            (POEMS, &corpus.poems),
-        ] {
-            let text: String = poems.iter().flat_map(|poem| [poem, "\n"]).collect();
-            checksums += &format!("{}  {name}\n", sha256_hex(&text));
-            self.write_file(name, &text)?;
-        }
-        self.write_file(CHECKSUMS, &checksums)
+        Ok(())
     }
 
     /// The split of the corpus.
@@ -75,8 +107,8 @@ impl CorpusFolder {
     /// not the one that was written with the others, or holds no poems of a strict form.
     pub fn open(&self) -> Result<Split, CorpusError> {
         Ok(Split {
-            train: self.read_file(TRAIN)?,
-            validation: self.read_file(VALIDATION)?,
+            train: self.read_poems(TRAIN)?,
+            validation: self.read_poems(VALIDATION)?,
         })
     }
 
@@ -86,25 +118,70 @@ impl CorpusFolder {
     ///
     /// Those of [`CorpusFolder::open`].
     pub fn poems(&self) -> Result<Vec<String>, CorpusError> {
-        self.read_file(POEMS)
+        self.read_poems(POEMS)
     }
 
-    fn write_file(&self, name: &str, text: &str) -> Result<(), CorpusError> {
-        let path = self.path.join(name);
-        write_atomically(&path, text.as_bytes()).map_err(CorpusError::io("write", &path))
+    /// The checksums of a corpus that was built to its end.
+    fn checksums(&self) -> Result<Checksums, CorpusError> {
+        let not_built = || CorpusError::NotBuilt {
+            path: self.path.clone(),
+        };
+        let path = self.path.join(CHECKSUMS);
+        let bytes = read_if_there(&path)?.ok_or_else(not_built)?;
+        if bytes.is_empty() {
+            return Err(not_built());
+        }
+        match Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS) {
+            Some(checksums) if checksums.is_finished => Ok(checksums),
+            Some(_) => Err(not_built()),
+            None => Err(CorpusError::Changed { path }),
+        }
     }
 
-    fn read_file(&self, name: &str) -> Result<Vec<String>, CorpusError> {
-        let checksums = read_if_there(&self.path.join(CHECKSUMS))?
-            .filter(|checksums| !checksums.is_empty())
-            .ok_or_else(|| CorpusError::NotBuilt {
-                path: self.path.clone(),
-            })?;
+    /// The texts that are here, all of which were written here.
+    fn own_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, CorpusError> {
+        let mut files = Vec::new();
+        for name in TEXTS {
+            if let Some(bytes) = self.plain_file(name)? {
+                files.push((name, bytes));
+            }
+        }
+        let foreign = |name: &str| CorpusError::Foreign {
+            path: self.path.join(name),
+        };
+        let Some(checksums) = self.plain_file(CHECKSUMS)? else {
+            return match files.first() {
+                None => Ok(files),
+                Some((name, _)) => Err(foreign(name)),
+            };
+        };
+        let checksums = Checksums::parse(&String::from_utf8_lossy(&checksums), &TEXTS)
+            .ok_or_else(|| foreign(CHECKSUMS))?;
+        match files
+            .iter()
+            .find(|(name, bytes)| !checksums.has(name, bytes))
+        {
+            None => Ok(files),
+            Some((name, _)) => Err(foreign(name)),
+        }
+    }
+
+    /// The bytes of a file that may be ours: it is no link, no folder and no pipe.
+    fn plain_file(&self, name: &str) -> Result<Option<Vec<u8>>, CorpusError> {
         let path = self.path.join(name);
-        let text = read_if_there(&path)?.filter(|text| {
-            let wanted = format!("{}  {name}", sha256_hex(text));
-            checksums.lines().any(|line| line == wanted)
-        });
+        match fs::symlink_metadata(&path) {
+            Ok(there) if there.is_file() => read_if_there(&path),
+            Ok(_) => Err(CorpusError::Foreign { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(CorpusError::io("read", &path)(error)),
+        }
+    }
+
+    fn read_poems(&self, name: &str) -> Result<Vec<String>, CorpusError> {
+        let checksums = self.checksums()?;
+        let path = self.path.join(name);
+        let bytes = read_if_there(&path)?.filter(|bytes| checksums.has(name, bytes));
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
         let poems: Vec<_> = text.iter().flat_map(|text| text.lines()).collect();
         // Checksums can be made anew for files that are no corpus.
         match poems.is_empty() || poems.iter().any(|poem| Form::of(poem).is_none()) {
@@ -114,10 +191,13 @@ impl CorpusFolder {
     }
 }
 
-fn read_if_there(path: &Path) -> Result<Option<String>, CorpusError> {
-    match fs::read(path) {
-        // Bytes that are no UTF-8 fail their checksum.
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+fn text(poems: &[String]) -> String {
+    poems.iter().flat_map(|poem| [poem, "\n"]).collect()
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, CorpusError> {
+    match read_at_most(MAX_BYTES, path) {
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CorpusError::io("read", path)(error)),
     }

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tang_files::FileKind;
+
 /// The sources that need no npm, named in every error of the fetch.
 const OTHER_SOURCES: &str = "or use `--from PATH`: the package's .tgz, its unpacked folder, a clone of the \
      chinese-poetry repository, or a UTF-8 text file with one poem a line";
@@ -15,7 +17,7 @@ pub enum CorpusError {
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// `read`, `write`, `create` or `run`.
+        /// `read`, `write`, `create`, `lock` or `run`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -57,7 +59,7 @@ pub enum CorpusError {
     },
     /// An archive is damaged or no gzipped tar at all.
     #[error(
-        "cannot read {} as a gzipped tar archive: {source}; it may be cut short, fetch it again",
+        "cannot read {} as a gzipped tar archive: {source}; it is damaged or cut short, fetch it again",
         path.display()
     )]
     Archive {
@@ -86,6 +88,14 @@ pub enum CorpusError {
     NoPoemFiles {
         /// The folder or archive.
         path: PathBuf,
+    },
+    /// A file is no plain text.
+    #[error("{} is {kind}", path.display())]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// What it is; it displays with what to do.
+        kind: FileKind,
     },
     /// A text file has another encoding.
     #[error(
@@ -128,21 +138,27 @@ pub enum CorpusError {
         /// The folder.
         path: PathBuf,
     },
-    /// A file of the corpus's name was not written by this program.
+    /// A file of the corpus's name was not written by this program, or not as it is now.
     #[error(
-        "{} is there already and was not written by `tang data`: move it away, or name another \
-         folder with --out",
+        "{} is there already and was not written by `tang data`, or was changed since: move it \
+         away, or name another folder with --out",
         path.display()
     )]
     Foreign {
         /// The file.
         path: PathBuf,
     },
+    /// Another process writes a corpus to this folder.
+    #[error("another process builds the corpus in {}: wait until it has ended", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file of the corpus is not the one that was written with the others.
     #[error(
-        "{} is missing or changed since the corpus was built: build it again with \
-         `tang data --from PATH`, or delete it with SHA256SUMS, tang.txt, train.txt and val.txt \
-         beside it, and `tang data` fetches the published collection",
+        "{} is missing or changed since the corpus was built: move it away if it is there, and build \
+         the corpus again with `tang data --from PATH`; or move SHA256SUMS, tang.txt, train.txt \
+         and val.txt away, and `tang data` fetches the published collection",
         path.display()
     )]
     Changed {

@@ -11,11 +11,13 @@
 //! type appears here, and nothing is printed: long functions report their [`Progress`] instead.
 
 mod archive;
+mod checksums;
 mod converter;
 mod corpus;
 mod corpus_folder;
 mod error;
 mod fetch;
+mod inflated;
 mod next_characters;
 mod poem_files;
 mod progress;

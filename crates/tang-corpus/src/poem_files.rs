@@ -1,16 +1,24 @@
 //! The files of Tang poems in the chinese-poetry collection: where they lie and how they read.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
+use tang_files::read_at_most;
 
 use crate::{CorpusError, Progress, Step};
 
 /// Where the files lie: in the package, in the repository, in older states of the repository.
 const FOLDERS: [&str; 3] = ["dist/quantangshi", "全唐诗", "json"];
+
+/// The most bytes of one file; those of the collection have 1 MB.
+const MAX_FILE: u64 = 16 << 20;
+/// The most bytes of all files together; those of the collection have 65 MB.
+const MAX_FILES: u64 = 256 << 20;
+/// The most files in a folder; the collection has 58.
+const MAX_COUNT: usize = 10_000;
 
 /// One poem of a file; its title and author are not used.
 #[derive(Deserialize)]
@@ -44,18 +52,43 @@ pub(crate) fn parse(path: &Path, json: &[u8]) -> Result<Vec<String>, CorpusError
         .collect())
 }
 
-/// The texts of all files in numeric order of N; fails if there is none.
-pub(crate) fn in_order(
-    origin: &Path,
-    mut files: Vec<(u32, Vec<String>)>,
-) -> Result<Vec<String>, CorpusError> {
-    if files.is_empty() {
-        return Err(CorpusError::NoPoemFiles {
-            path: origin.to_owned(),
-        });
+/// Files of poems as they are read, in any order.
+#[derive(Debug, Default)]
+pub(crate) struct PoemFiles {
+    texts: Vec<(u32, Vec<String>)>,
+    bytes: u64,
+}
+
+impl PoemFiles {
+    /// The most bytes that the next file may have.
+    pub(crate) fn room(&self) -> u64 {
+        MAX_FILE.min(MAX_FILES.saturating_sub(self.bytes))
     }
-    files.sort_by_key(|&(number, _)| number);
-    Ok(files.into_iter().flat_map(|(_, texts)| texts).collect())
+
+    /// Adds the texts of the file with number N, which were read from this many bytes.
+    pub(crate) fn add(&mut self, number: u32, texts: Vec<String>, bytes: usize) {
+        self.texts.push((number, texts));
+        self.bytes += bytes as u64;
+    }
+
+    /// The texts of all files in numeric order of N.
+    ///
+    /// # Errors
+    ///
+    /// [`CorpusError::NoPoemFiles`] if there is none.
+    pub(crate) fn in_order(mut self, origin: &Path) -> Result<Vec<String>, CorpusError> {
+        if self.texts.is_empty() {
+            return Err(CorpusError::NoPoemFiles {
+                path: origin.to_owned(),
+            });
+        }
+        self.texts.sort_by_key(|&(number, _)| number);
+        Ok(self
+            .texts
+            .into_iter()
+            .flat_map(|(_, texts)| texts)
+            .collect())
+    }
 }
 
 /// The texts of an unpacked package, a clone of the repository, or a folder with the files at its
@@ -73,15 +106,15 @@ pub(crate) fn read_folder(
     }
     let total = paths.iter().map(|file| file.bytes).sum();
     let mut done = 0;
-    let mut files = Vec::with_capacity(paths.len());
+    let mut files = PoemFiles::default();
     for PoemFile {
         number,
         path,
         bytes,
     } in paths
     {
-        let json = fs::read(&path).map_err(CorpusError::io("read", &path))?;
-        files.push((number, parse(&path, &json)?));
+        let json = read_at_most(files.room(), &path).map_err(CorpusError::io("read", &path))?;
+        files.add(number, parse(&path, &json)?, json.len());
         done += bytes;
         on_progress(Progress {
             step: Step::Read,
@@ -89,7 +122,7 @@ pub(crate) fn read_folder(
             total: Some(total),
         });
     }
-    in_order(folder, files)
+    files.in_order(folder)
 }
 
 struct PoemFile {
@@ -114,6 +147,11 @@ fn files_in(folder: &Path) -> Result<Vec<PoemFile>, CorpusError> {
                 path,
                 bytes,
             });
+        }
+        if files.len() > MAX_COUNT {
+            let message = format!("it has more than {MAX_COUNT} files poet.tang.N.json");
+            let error = io::Error::new(io::ErrorKind::FileTooLarge, message);
+            return Err(CorpusError::io("read", folder)(error));
         }
     }
     Ok(files)

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use tang_files::read_bounded;
+use tang_files::{FileKind, read_at_most};
 
 use crate::{
     CorpusError, Progress, archive::read_archive, poem_files::read_folder, text_file::read_text,
 };
 
-/// How a gzipped file begins (RFC 1952).
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The most bytes of a file: three times those of the package.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The texts of all poems at `path`, as they are written there: not converted, of any form. From a
 /// collection they come in the numeric order of its files.
@@ -21,7 +21,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// # Errors
 ///
 /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-/// [`CorpusError::NoPoemFiles`] or [`CorpusError::NotUtf8`], each with the file.
+/// [`CorpusError::NoPoemFiles`], [`CorpusError::NoText`] or [`CorpusError::NotUtf8`], each with the
+/// file.
 pub(crate) fn read_source(
     path: &Path,
     on_progress: &mut dyn FnMut(Progress),
@@ -29,10 +30,13 @@ pub(crate) fn read_source(
     if path.is_dir() {
         return read_folder(path, on_progress);
     }
-    let bytes = read_bounded(path).map_err(CorpusError::io("read", path))?;
-    if bytes.starts_with(&GZIP_MAGIC) {
-        read_archive(path, &bytes, on_progress)
-    } else {
-        read_text(path, &bytes)
+    let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
+    match FileKind::of(&bytes) {
+        Some(FileKind::Gzip) => read_archive(path, &bytes, on_progress),
+        Some(kind) => Err(CorpusError::NoText {
+            path: path.to_owned(),
+            kind,
+        }),
+        None => read_text(path, &bytes),
     }
 }

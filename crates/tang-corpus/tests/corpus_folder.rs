@@ -1,9 +1,12 @@
 //! A corpus on disk is whole, or it is refused.
 
-use std::fs;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, Split};
-use tang_files::sha256_hex;
+use tang_files::{FolderLock, sha256_hex};
 use tempfile::{TempDir, tempdir};
 
 fn corpus() -> Corpus {
@@ -38,7 +41,15 @@ fn opens_what_it_wrote() {
         fs::read_to_string(path.join("val.txt")).unwrap(),
         "空山不见人，但闻人语响。返景入深林，复照青苔上。\n"
     );
-    assert_eq!(fs::read_dir(path).unwrap().count(), 4);
+    let mut names: Vec<_> = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [".lock", "SHA256SUMS", "tang.txt", "train.txt", "val.txt"]
+    );
 }
 
 #[test]
@@ -49,28 +60,212 @@ fn empty_folder_says_how_to_build() {
     assert!(error.to_string().contains("run `tang data`"), "{error}");
 }
 
+/// A corpus that has one poem more in training than that of [`corpus`].
+fn larger() -> (Corpus, Split) {
+    let mut corpus = corpus();
+    corpus.poems.insert(
+        0,
+        "绝域从军计惘然，东南幽恨满词笺。一箫一剑平生意，负尽狂名十五年。".to_owned(),
+    );
+    let split = Split::of(&corpus.poems).unwrap();
+    (corpus, split)
+}
+
+/// After every number of renames that an interrupt may let happen there is no corpus, or a whole one,
+/// and a new one can be written.
 #[test]
-fn interrupt_between_two_files_is_noticed() {
-    // The first build, stopped before the checksums.
+fn an_interrupt_between_two_renames_is_noticed_and_mended() {
     let (parent, folder, ..) = written();
-    fs::write(parent.path().join("data/SHA256SUMS"), "").unwrap();
+    let path = parent.path().join("data");
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    let names = ["train.txt", "val.txt", "tang.txt"];
+    let (old_sums, old) = (read("SHA256SUMS"), names.map(read));
+    let (corpus, split) = larger();
+    folder.write(&corpus, &split).unwrap();
+    let (new_sums, new) = (read("SHA256SUMS"), names.map(read));
+    assert_ne!(old[0], new[0]);
+
+    // What is written before the first rename of a text, and before the last.
+    let unfinished = format!("# not built to its end\n{new_sums}{old_sums}");
+    for there in [&old[..], &[]] {
+        for renamed in 0..=names.len() {
+            fs::write(path.join("SHA256SUMS"), &unfinished).unwrap();
+            for (i, name) in names.iter().enumerate() {
+                let text = if i < renamed {
+                    new.get(i)
+                } else {
+                    there.get(i)
+                };
+                match text {
+                    Some(text) => fs::write(path.join(name), text).unwrap(),
+                    None => fs::remove_file(path.join(name)).unwrap(),
+                }
+            }
+            assert!(!folder.exists());
+            let error = folder.open().unwrap_err();
+            assert!(matches!(error, CorpusError::NotBuilt { .. }), "{error:?}");
+            folder.write(&corpus, &split).unwrap();
+            assert_eq!(folder.open().unwrap(), split);
+        }
+    }
+    assert_eq!((read("SHA256SUMS"), names.map(read)), (new_sums, new));
+}
+
+#[test]
+fn empty_checksums_are_no_corpus_and_own_nothing() {
+    let (parent, folder, corpus, split) = written();
+    let sums = parent.path().join("data/SHA256SUMS");
+    fs::write(&sums, "").unwrap();
     assert!(!folder.exists());
     assert!(matches!(folder.open(), Err(CorpusError::NotBuilt { .. })));
+    assert!(matches!(
+        folder.write(&corpus, &split),
+        Err(CorpusError::Foreign { path }) if path == sums
+    ));
+}
 
-    // A later build with other poems, stopped after the first file.
-    let (parent, folder, corpus, _) = written();
-    let other = Split::of(&corpus.poems[..2]).unwrap();
-    let train = parent.path().join("data/train.txt");
-    fs::write(train, other.train.join("\n")).unwrap();
-    let error = folder.open().unwrap_err();
-    assert!(
-        matches!(&error, CorpusError::Changed { path } if path.ends_with("train.txt")),
-        "{error:?}"
+/// The files of a folder with their contents.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.clone(), fs::read(path).unwrap_or_default()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn files_of_others_are_never_replaced() {
+    let sum = |text: &str, name: &str| format!("{}  {name}\n", sha256_hex(text));
+    let notes = "my own notes";
+    let ours = ["train.txt", "val.txt", "tang.txt"].map(|name| sum(notes, name));
+    for (files, wanted) in [
+        (vec![("train.txt", notes.to_owned())], "train.txt"),
+        (vec![("tang.txt", String::new())], "tang.txt"),
+        // The checksums of something else.
+        (
+            vec![
+                ("train.txt", notes.to_owned()),
+                ("SHA256SUMS", sum(notes, "train.txt")),
+            ],
+            "SHA256SUMS",
+        ),
+        (vec![("SHA256SUMS", sum(notes, "photo.png"))], "SHA256SUMS"),
+        (
+            vec![("SHA256SUMS", ours.concat() + &sum(notes, "mine.txt"))],
+            "SHA256SUMS",
+        ),
+        (
+            vec![
+                ("SHA256SUMS", ours[..2].concat()),
+                ("val.txt", notes.to_owned()),
+            ],
+            "SHA256SUMS",
+        ),
+        // A file that was changed since the checksums were made.
+        (
+            vec![
+                ("SHA256SUMS", ours.concat()),
+                ("val.txt", format!("{notes}, and more")),
+            ],
+            "val.txt",
+        ),
+    ] {
+        let folder = tempdir().unwrap();
+        for (name, text) in &files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        let before = contents(folder.path());
+        let place = CorpusFolder::new(folder.path());
+        let (corpus, split) = larger();
+        for error in [
+            place.check_place().unwrap_err(),
+            place.write(&corpus, &split).unwrap_err(),
+        ] {
+            assert!(
+                matches!(&error, CorpusError::Foreign { path } if path.ends_with(wanted)),
+                "{files:?}: {error:?}"
+            );
+            assert!(error.to_string().contains("move it away"), "{error}");
+        }
+        assert_eq!(contents(folder.path()), before);
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_is_written_again() {
+    for name in ["train.txt", "val.txt", "tang.txt"] {
+        let (parent, folder, corpus, split) = written();
+        fs::remove_file(parent.path().join("data").join(name)).unwrap();
+        folder.write(&corpus, &split).unwrap();
+        assert_eq!(folder.open().unwrap(), split);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    for name in ["train.txt", "val.txt", "tang.txt", "SHA256SUMS", ".lock"] {
+        let (parent, folder, corpus, split) = written();
+        let (path, moved) = (
+            parent.path().join("data").join(name),
+            parent.path().join("moved"),
+        );
+        // A link to the very file is one, too; and one to nothing.
+        for there in [true, false] {
+            if there {
+                fs::rename(&path, &moved).unwrap();
+                symlink(&moved, &path).unwrap();
+            } else {
+                fs::remove_file(&moved).unwrap();
+            }
+            let before = fs::read(&moved).ok();
+            let error = folder.write(&corpus, &split).unwrap_err();
+            assert!(
+                error.to_string().contains("move it away"),
+                "{name}: {error}"
+            );
+            assert_eq!(fs::read(&moved).ok(), before, "{name}");
+            assert!(path.is_symlink(), "{name}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn other_names_of_a_file_keep_their_text() {
+    let (parent, folder, ..) = written();
+    let (path, copy) = (
+        parent.path().join("data/train.txt"),
+        parent.path().join("copy"),
     );
-    folder
-        .write(&corpus, &Split::of(&corpus.poems).unwrap())
-        .unwrap();
-    assert!(folder.open().is_ok());
+    fs::hard_link(&path, &copy).unwrap();
+    let before = fs::read(&copy).unwrap();
+    let (corpus, split) = larger();
+    folder.write(&corpus, &split).unwrap();
+    assert_eq!(fs::read(&copy).unwrap(), before);
+    assert_ne!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn one_writes_at_a_time_and_leftovers_are_removed() {
+    let (parent, folder, ..) = written();
+    let path = parent.path().join("data");
+    let leftover = path.join("a.tang-tmp");
+    fs::write(&leftover, "half").unwrap();
+    let lock = FolderLock::take(&path).unwrap();
+    let before = contents(&path);
+    let (corpus, split) = larger();
+    let error = folder.write(&corpus, &split).unwrap_err();
+    assert!(matches!(error, CorpusError::Locked { .. }), "{error:?}");
+    assert_eq!(contents(&path), before);
+    drop(lock);
+    folder.write(&corpus, &split).unwrap();
+    assert!(!leftover.exists());
+    assert_eq!(folder.open().unwrap(), split);
 }
 
 #[test]

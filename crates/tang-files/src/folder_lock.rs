@@ -68,7 +68,7 @@ fn open(path: &Path) -> io::Result<File> {
 fn no_plain_file() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidInput,
-        "it is a link, a folder, a pipe or a device, not the file of a lock: move it away",
+        ".lock in it is a link, a folder, a pipe or a device: move it away",
     )
 }
 
