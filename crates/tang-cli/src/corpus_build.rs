@@ -16,6 +16,8 @@ pub const CORPUS_FOLDER: &str = "data";
 ///
 /// If they cannot be had, are too few, or the folder cannot be written; it is then as it was.
 pub fn build_corpus(from: Option<&Path>, folder: &CorpusFolder) -> Result<Corpus, CorpusError> {
+    // Before what may take minutes.
+    folder.check_place()?;
     let mut bars = CorpusBars::default();
     let mut show = |progress| bars.show(progress);
     let corpus = match from {

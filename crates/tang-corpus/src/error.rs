@@ -44,6 +44,20 @@ pub enum CorpusError {
         /// What npm wrote to stderr.
         stderr: String,
     },
+    /// npm ran too long, and was ended.
+    #[error(
+        "npm did not fetch {package} within {minutes} minutes: check the network and try again, \
+         {OTHER_SOURCES}"
+    )]
+    NpmTimedOut {
+        /// Name and version of the package.
+        package: String,
+        /// The time that it had.
+        minutes: u64,
+    },
+    /// npm was stopped before its end.
+    #[error("interrupted: npm was stopped, and nothing of it is left")]
+    Interrupted,
     /// The package is not the one whose checksum is known.
     #[error(
         "{package} has the integrity {got}, wanted {wanted}: it was damaged or changed on the \

@@ -2,15 +2,30 @@
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs::File,
+    io,
     path::Path,
     process::{Command, Stdio},
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha512};
+use tang_files::read_at_most;
 
-use crate::{CorpusError, Progress, Step, archive::read_archive};
+use crate::{
+    CorpusError, Progress, Step,
+    archive::read_archive,
+    program::{Ending, run},
+};
+
+/// Time enough for 85 MB at 50 kB a second.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
+/// The most bytes of a package that are read: three times those of the one that is fetched.
+const MAX_PACKAGE: u64 = 256 << 20;
+/// The most bytes of messages that are read.
+const MAX_MESSAGES: u64 = 1 << 20;
 
 /// A published package and the checksum by which it is known.
 struct Package {
@@ -54,6 +69,8 @@ impl Package {
 #[derive(Debug, Clone)]
 pub struct Npm {
     program: OsString,
+    limit: Duration,
+    stop: Arc<AtomicBool>,
 }
 
 impl Default for Npm {
@@ -68,16 +85,25 @@ impl Npm {
     pub fn new(program: impl Into<OsString>) -> Self {
         Self {
             program: program.into(),
+            limit: LIMIT,
+            stop: Arc::default(),
         }
     }
 
+    /// The same client, which is ended once `stop` is set.
+    pub fn until(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
+    }
+
     /// The texts of all poems in the npm package `chinese-poetry` 2.0.1 (85 MB), which is fetched
-    /// into a temporary folder, checked against its published SHA-512, and read there.
+    /// into a temporary folder within 30 minutes, and checked against its published SHA-512. The
+    /// folder is gone before the poems are read, and after an error.
     ///
     /// # Errors
     ///
-    /// [`CorpusError::NpmMissing`], [`CorpusError::NpmFailed`] or [`CorpusError::Integrity`], all of
-    /// which name the other sources; [`CorpusError::Io`] if there is no room.
+    /// [`CorpusError::NpmMissing`], [`CorpusError::NpmFailed`], [`CorpusError::NpmTimedOut`] or
+    /// [`CorpusError::Integrity`], all of which name the other sources; [`CorpusError::Interrupted`] if
+    /// it was stopped; [`CorpusError::Io`] if there is no room.
     pub fn fetch(&self, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>, CorpusError> {
         on_progress(Progress {
             step: Step::Fetch,
@@ -87,6 +113,7 @@ impl Npm {
         let folder =
             tempfile::tempdir().map_err(CorpusError::io("create", &std::env::temp_dir()))?;
         let archive = self.pack(&CHINESE_POETRY, folder.path())?;
+        drop(folder);
         read_archive(
             Path::new(&CHINESE_POETRY.file_name()),
             &archive,
@@ -96,28 +123,43 @@ impl Npm {
 
     /// Fetches the archive of a package by way of `folder`, and verifies it.
     fn pack(&self, package: &Package, folder: &Path) -> Result<Vec<u8>, CorpusError> {
-        let output = Command::new(&self.program)
+        let messages = folder.join("messages");
+        let stderr = File::create(&messages).map_err(CorpusError::io("create", &messages))?;
+        let mut command = Command::new(&self.program);
+        command
             .args(["pack", "--loglevel=error", &package.spec()])
             .current_dir(folder)
             .stdin(Stdio::null())
-            .output()
-            .map_err(|source| {
-                let program = self.program.to_string_lossy().into_owned();
-                if source.kind() == io::ErrorKind::NotFound {
-                    CorpusError::NpmMissing { program }
-                } else {
-                    CorpusError::io("run", Path::new(&program))(source)
-                }
-            })?;
-        if !output.status.success() {
-            return Err(CorpusError::NpmFailed {
-                package: package.spec(),
-                status: output.status,
-                stderr: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-            });
+            .stdout(Stdio::null())
+            .stderr(stderr);
+        let ending = run(&mut command, self.limit, &self.stop).map_err(|source| {
+            let program = self.program.to_string_lossy().into_owned();
+            if source.kind() == io::ErrorKind::NotFound {
+                CorpusError::NpmMissing { program }
+            } else {
+                CorpusError::io("run", Path::new(&program))(source)
+            }
+        })?;
+        match ending {
+            Ending::Exit(status) if status.success() => {}
+            Ending::Exit(status) => {
+                let stderr = read_at_most(MAX_MESSAGES, &messages).unwrap_or_default();
+                return Err(CorpusError::NpmFailed {
+                    package: package.spec(),
+                    status,
+                    stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
+                });
+            }
+            Ending::Stopped => return Err(CorpusError::Interrupted),
+            Ending::TimedOut => {
+                return Err(CorpusError::NpmTimedOut {
+                    package: package.spec(),
+                    minutes: self.limit.as_secs() / 60,
+                });
+            }
         }
         let path = folder.join(package.file_name());
-        let archive = fs::read(&path).map_err(CorpusError::io("read", &path))?;
+        let archive = read_at_most(MAX_PACKAGE, &path).map_err(CorpusError::io("read", &path))?;
         package.verify(&archive)?;
         Ok(archive)
     }
@@ -125,16 +167,10 @@ impl Npm {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+    use std::fs;
 
     use super::*;
-
-    /// Held by each test that starts a program: while one thread forks, a script that another has
-    /// just written still counts as open for writing, and cannot be run.
-    fn one_at_a_time() -> MutexGuard<'static, ()> {
-        static RUNNING: Mutex<()> = Mutex::new(());
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    use crate::program::tests::one_at_a_time;
 
     /// An npm that runs this shell script instead.
     #[cfg(unix)]
@@ -213,5 +249,28 @@ mod tests {
         for wanted in ["abc@1.0.0", "--from PATH"] {
             assert!(error.to_string().contains(wanted), "{error}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn npm_is_not_waited_for_for_ever() {
+        let _guard = one_at_a_time();
+        let folder = tempfile::tempdir().unwrap();
+        let npm = fake_npm(folder.path(), "sleep 100");
+        let hasty = Npm {
+            limit: Duration::from_millis(200),
+            ..npm.clone()
+        };
+        let error = hasty.fetch(&mut |_| {}).unwrap_err();
+        assert!(
+            matches!(error, CorpusError::NpmTimedOut { .. }),
+            "{error:?}"
+        );
+        for wanted in ["chinese-poetry@2.0.1", "minutes", "--from PATH"] {
+            assert!(error.to_string().contains(wanted), "{error}");
+        }
+        let stopped = npm.until(Arc::new(AtomicBool::new(true)));
+        let error = stopped.fetch(&mut |_| {}).unwrap_err();
+        assert!(matches!(error, CorpusError::Interrupted), "{error:?}");
     }
 }

@@ -20,6 +20,7 @@ mod fetch;
 mod inflated;
 mod next_characters;
 mod poem_files;
+mod program;
 mod progress;
 mod source;
 mod split;

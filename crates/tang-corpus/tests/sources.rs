@@ -204,3 +204,34 @@ fn a_text_file_splits_without_a_folder() {
     assert_eq!(split.train, POEMS[..2]);
     assert_eq!(split.validation, POEMS[2..]);
 }
+
+#[test]
+fn a_folder_is_read_as_far_as_a_collection_goes() {
+    let folder = collection("json");
+    let path = folder.path().join("json/poet.tang.3000.json");
+    // Sparse: it takes no room on the disk.
+    File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    let error = read(folder.path()).unwrap_err().to_string();
+    for wanted in ["poet.tang.3000.json", "more than 16 MiB"] {
+        assert!(error.contains(wanted), "{error}");
+    }
+
+    let folder = tempdir().unwrap();
+    for number in 0..=10_000 {
+        File::create(folder.path().join(format!("poet.tang.{number}.json"))).unwrap();
+    }
+    let error = read(folder.path()).unwrap_err().to_string();
+    assert!(
+        error.contains("more than 10000 files poet.tang.N.json"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_text_too_large_is_not_begun() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("poems.txt");
+    File::create(&path).unwrap().set_len(1 << 40).unwrap();
+    let error = read(&path).unwrap_err().to_string();
+    assert!(error.contains("more than 256 MiB"), "{error}");
+}
