@@ -7,12 +7,14 @@
 use std::{io, process::ExitCode};
 
 use clap::FromArgMatches;
+use tang_corpus::CorpusError;
 
 use crate::{
     command_line::{Cli, command_line},
     error_message::{error_message, stdout_error},
     note::note,
     usage_error::usage_error,
+    stop_request::INTERRUPTED,
 };
 
 mod bench_output;
@@ -40,6 +42,7 @@ mod search_args;
 mod setting_args;
 mod shell_word;
 mod source_commit;
+mod stop_request;
 mod training_environment;
 mod training_plan;
 mod training_race;
@@ -62,7 +65,10 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             note(format_args!("error: {}", error_message(&error)));
-            ExitCode::FAILURE
+            match error.downcast_ref() {
+                Some(CorpusError::Interrupted) => ExitCode::from(INTERRUPTED),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

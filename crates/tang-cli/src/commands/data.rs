@@ -12,6 +12,7 @@ use tang_corpus::{CorpusError, CorpusFolder, Statistics};
 use crate::{
     corpus_build::{CORPUS_FOLDER, build_corpus},
     note::note,
+    stop_request::StopRequest,
 };
 
 /// Where the poems come from and where they go.
@@ -42,7 +43,7 @@ pub fn run(options: &Options) -> Result<()> {
             ));
             poems
         }
-        None => build_corpus(options.from.as_deref(), &folder)?.poems,
+        None => build_corpus(options.from.as_deref(), &folder, &StopRequest::watch()?)?.poems,
     };
     writeln!(io::stdout().lock(), "{}", Statistics::of(&poems))?;
     Ok(())

@@ -4,10 +4,6 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
 };
 
 use anyhow::{Context, Result, ensure};
@@ -28,13 +24,11 @@ use crate::{
     path_output::print_path,
     progress::CorpusBars,
     shell_word::shell_word,
+    stop_request::{INTERRUPTED, StopRequest},
     training_environment::prepare_environment,
     training_plan::TrainingPlan,
     training_watch::TrainingWatch,
 };
-
-/// What a shell reports for a program that SIGINT ended.
-const INTERRUPTED: u8 = 130;
 
 /// What to train, and for how long.
 #[derive(Args)]
@@ -118,7 +112,7 @@ impl Options {
         config
     }
 
-    fn split(&self) -> Result<Split> {
+    fn split(&self, request: &StopRequest) -> Result<Split> {
         if let Some(path) = &self.corpus {
             let mut bars = CorpusBars::default();
             return Ok(Split::load(path, &mut |progress| bars.show(progress))?);
@@ -129,17 +123,22 @@ impl Options {
             note(format_args!(
                 "no corpus in {CORPUS_FOLDER} yet: building it"
             ));
-            build_corpus(None, &folder)?;
+            build_corpus(None, &folder, request)?;
         }
         Ok(folder.open()?)
     }
 
-    fn plan(&self) -> Result<TrainingPlan> {
+    fn plan(&self, request: &StopRequest) -> Result<TrainingPlan> {
         let folder = self.folder();
         let device = self.device.open()?;
         let plan = match self.resume {
-            true => Plan::of_rest(&folder, self.split()?, &device)?,
-            false => Plan::of_start(self.config(), self.geometry(), self.split()?, &device)?,
+            true => Plan::of_rest(&folder, self.split(request)?, &device)?,
+            false => Plan::of_start(
+                self.config(),
+                self.geometry(),
+                self.split(request)?,
+                &device,
+            )?,
         };
         Ok(TrainingPlan {
             plan,
@@ -172,21 +171,22 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         "--resume goes on with the run in --out as it was started: leave out --model and --preset"
     );
     prepare_environment();
+    let request = StopRequest::watch()?;
     if options.dry_run {
-        write!(io::stdout().lock(), "{}", options.plan()?)?;
+        write!(io::stdout().lock(), "{}", options.plan(&request)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let device = options.device.open()?;
     let path = options.folder();
     let mut trainer = if options.resume {
         let folder = RunFolder::resume(&path)?;
-        Trainer::resume(options.split()?, folder, &device)?
+        Trainer::resume(options.split(&request)?, folder, &device)?
     } else {
         let (config, geometry) = (options.config(), options.geometry());
         // What can be wrong with the options comes before the corpus, which may have to be built.
         config.validate()?;
         geometry.validate()?;
-        Trainer::start(config, geometry, options.split()?, &path, &device)?
+        Trainer::start(config, geometry, options.split(&request)?, &path, &device)?
     };
     note(format_args!(
         "training into {}: {} of {} steps are done, {} steps are an epoch, vocabulary {}",
@@ -197,7 +197,8 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         trainer.vocabulary().len(),
     ));
 
-    let mut watch = TrainingWatch::new(&trainer, stop_on_interrupt()?);
+    request.hold_one();
+    let mut watch = TrainingWatch::new(&trainer, request.came());
     let outcome = trainer.run(&mut watch)?;
     drop(watch);
     note(what_was_trained(&trainer));
@@ -239,20 +240,6 @@ fn what_was_trained(trainer: &Trainer) -> String {
         text += &format!(", peak memory {peak}");
     }
     text
-}
-
-/// A flag that Ctrl-C (or SIGTERM) sets; a second one ends the program at once.
-fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-        note("stopping after this step; interrupt again to lose what is not saved");
-    })
-    .context("cannot watch for Ctrl-C")?;
-    Ok(stop)
 }
 
 fn write_loss_curve(log: &[LogLine], path: &Path) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use tang_files::FolderLock;
 use tempfile::TempDir;
 
 use crate::{
@@ -58,10 +59,11 @@ fn a_corpus_that_is_there_stays() {
 }
 
 #[test]
-fn a_changed_corpus_is_replaced_only_on_demand() {
+fn a_changed_file_of_a_corpus_is_left_alone() {
     let folder = TempDir::new().unwrap();
     let out = ["--out", argument(&folder)];
-    prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
+    let build = [["data", "--from", SAMPLE].as_slice(), &out].concat();
+    prints(&build);
     let validation = folder.path().join("val.txt");
     fs::write(&validation, "changed").unwrap();
     let message = fails(
@@ -70,12 +72,72 @@ fn a_changed_corpus_is_replaced_only_on_demand() {
         "val.txt is missing or changed since the corpus was built",
     );
     assert!(message.contains("`tang data --from PATH`"), "{message}");
+    fails(
+        &build,
+        1,
+        "val.txt is there already and was not written by `tang data`",
+    );
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
-    prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
-    assert_ne!(fs::read_to_string(&validation).unwrap(), "changed");
-    // A build that was interrupted has no checksums yet. There is no npm here to fetch another.
+    // As the messages say.
+    fs::remove_file(&validation).unwrap();
+    prints(&build);
+    assert!(validation.is_file());
+    // Checksums of nothing make no folder ours.
     fs::write(folder.path().join("SHA256SUMS"), "").unwrap();
-    fails(&["data", out[0], out[1]], 1, "`npm` was not found");
+    for words in [&build[..], &["data", out[0], out[1]]] {
+        fails(
+            words,
+            1,
+            "SHA256SUMS is there already and was not written by `tang data`",
+        );
+    }
+}
+
+#[test]
+fn a_build_that_was_interrupted_is_done_again() {
+    let folder = TempDir::new().unwrap();
+    let build = ["data", "--from", SAMPLE, "--out", argument(&folder)];
+    prints(&build);
+    let sums = folder.path().join("SHA256SUMS");
+    let whole = fs::read_to_string(&sums).unwrap();
+    fs::write(&sums, format!("# not built to its end\n{whole}")).unwrap();
+    fails(&["train", "--corpus", argument(&folder)], 1, "no corpus in");
+    // It would fetch another; there is no npm here.
+    fails(
+        &["data", "--out", argument(&folder)],
+        1,
+        "`npm` was not found",
+    );
+    prints(&build);
+    assert_eq!(fs::read_to_string(&sums).unwrap(), whole);
+}
+
+#[test]
+fn checksums_of_others_own_no_file() {
+    let folder = TempDir::new().unwrap();
+    let notes = folder.path().join("train.txt");
+    fs::write(&notes, "my own notes").unwrap();
+    let sums = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  photo.png\n";
+    fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();
+    let message = "SHA256SUMS is there already and was not written by `tang data`";
+    fails(
+        &["data", "--from", SAMPLE, "--out", argument(&folder)],
+        1,
+        message,
+    );
+    assert_eq!(fs::read_to_string(&notes).unwrap(), "my own notes");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn two_do_not_write_at_once() {
+    let folder = TempDir::new().unwrap();
+    let build = ["data", "--from", SAMPLE, "--out", argument(&folder)];
+    let lock = FolderLock::take(folder.path()).unwrap();
+    fails(&build, 1, "another process builds the corpus in");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    drop(lock);
+    prints(&build);
 }
 
 #[test]

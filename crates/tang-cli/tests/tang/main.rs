@@ -7,6 +7,8 @@ mod checkpoint;
 mod continuation;
 mod data;
 mod dead_end;
+#[cfg(unix)]
+mod data_faults;
 mod devices;
 mod escaping;
 mod eval;
@@ -21,6 +23,7 @@ mod model;
 mod next;
 #[cfg(unix)]
 mod printed_commands;
+mod pipes;
 mod readme;
 mod rules;
 mod sampling;
