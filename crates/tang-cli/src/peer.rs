@@ -1,13 +1,14 @@
 //! Another program that trains, as `tang bench-train` runs and reads it.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     path::Path,
     process::{Command, ExitStatus, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use tang_files::read_bounded;
 use tang_lab::LossPoint;
 
 /// A command that takes `TRAIN VALIDATION --steps N --every N --rows N` and prints a JSON object a
@@ -100,7 +101,9 @@ fn reports(log: &str) -> Result<Vec<Report>> {
 
 /// The validation losses in a peer's log; there is one at least.
 pub fn loss_points(log: &Path) -> Result<Vec<LossPoint>> {
-    let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let bytes = read_bounded(log).with_context(|| format!("cannot read {}", log.display()))?;
+    let text = String::from_utf8(bytes).map_err(|error| error.utf8_error());
+    let text = text.with_context(|| format!("{} is not UTF-8 text", log.display()))?;
     let points: Vec<LossPoint> = reports(&text)?
         .into_iter()
         .filter_map(|report| {
@@ -121,6 +124,8 @@ pub fn loss_points(log: &Path) -> Result<Vec<LossPoint>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

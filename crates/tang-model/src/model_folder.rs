@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
 use serde_json::json;
-use tang_files::{read_bounded, write_atomically};
+use tang_files::{read_at_most, write_atomically};
 
 use crate::{
     ModelConfig, ModelError, Transformer, Weights,
@@ -16,6 +16,8 @@ use crate::{
 pub const WEIGHTS_FILE: &str = "model.safetensors";
 const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
+/// The most bytes of a configuration; usual ones have one or two thousand.
+const MAX_CONFIG: u64 = 1 << 20;
 /// Key in the weights' metadata: the fingerprint of the vocabulary they were trained with.
 const VOCABULARY_KEY: &str = "vocabulary_sha256";
 
@@ -53,7 +55,7 @@ impl ModelFolder {
             }
         }
         let config_path = path.join(CONFIG_FILE);
-        let json = read_bounded(&config_path).map_err(ModelError::io(&config_path))?;
+        let json = read_at_most(MAX_CONFIG, &config_path).map_err(ModelError::io(&config_path))?;
         let config = serde_json::from_slice(&json).map_err(|e| {
             ModelError::damaged(&config_path, format!("{e}; fetch the folder again"))
         })?;

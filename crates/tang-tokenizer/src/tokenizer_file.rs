@@ -8,7 +8,7 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::json;
-use tang_files::{read_bounded, write_atomically};
+use tang_files::{read_at_most, write_atomically};
 
 use crate::{TokenId, TokenizerError, Vocabulary, error::Damage, vocabulary::NEWLINE};
 
@@ -16,6 +16,9 @@ use crate::{TokenId, TokenizerError, Vocabulary, error::Damage, vocabulary::NEWL
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
 /// The file that tells transformers which class reads [`TOKENIZER_FILE`].
 pub const TOKENIZER_CONFIG_FILE: &str = "tokenizer_config.json";
+/// The most bytes of [`TOKENIZER_FILE`]: it may have each character of Unicode, and other models have as
+/// many tokens with their merges.
+const MAX_BYTES: u64 = 64 << 20;
 
 impl Vocabulary {
     /// Writes [`TOKENIZER_FILE`] and [`TOKENIZER_CONFIG_FILE`] into `folder`, which is created if
@@ -57,7 +60,7 @@ impl Vocabulary {
     /// [`Vocabulary`] gives them.
     pub fn load(folder: &Path) -> Result<Self, TokenizerError> {
         let path = folder.join(TOKENIZER_FILE);
-        let text = read_bounded(&path).map_err(|source| TokenizerError::Io {
+        let text = read_at_most(MAX_BYTES, &path).map_err(|source| TokenizerError::Io {
             action: "read",
             path: path.clone(),
             source,
