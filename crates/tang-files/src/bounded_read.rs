@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::pipe::read_pipe;
+use crate::pipe::{read_pipe, read_silent_file};
 
 /// The largest file that is read, if nothing less is said: far above every file of this project.
 const LIMIT: u64 = 1 << 30;
@@ -29,7 +29,7 @@ pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 /// [`io::ErrorKind::FileTooLarge`] for a larger file, or a pipe that gives more,
 /// [`io::ErrorKind::OutOfMemory`] for one that has no room in memory, and
 /// [`io::ErrorKind::TimedOut`] for a pipe that nobody opens for writing within 10 seconds, or that gives
-/// nothing for 10 minutes.
+/// nothing for 10 minutes, and for a file of the system that gives nothing for 10 seconds.
 pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     let kind = fs::metadata(path)?.file_type();
     if is_pipe(kind) {
@@ -40,8 +40,10 @@ pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let file = File::open(path)?;
-    // Files of the system may say 0 and give more.
     let length = file.metadata()?.len();
+    if length == 0 {
+        return read_silent_file(limit, path);
+    }
     if length > limit {
         return Err(too_large(limit));
     }
@@ -109,6 +111,8 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, "text").unwrap();
         assert_eq!(read_bounded(&path).unwrap(), b"text");
+        fs::write(&path, "").unwrap();
+        assert_eq!(read_bounded(&path).unwrap(), b"");
         let kind = |path: &Path| read_bounded(path).unwrap_err().kind();
         assert_eq!(kind(folder.path()), io::ErrorKind::InvalidInput);
         assert_eq!(kind(&folder.path().join("b")), io::ErrorKind::NotFound);

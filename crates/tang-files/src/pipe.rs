@@ -23,10 +23,18 @@ struct Patience {
     bytes: Duration,
 }
 
-const PATIENCE: Patience = Patience {
-    writer: Duration::from_secs(10),
-    bytes: Duration::from_secs(600),
-};
+impl Patience {
+    /// With a pipe, whose writer may have to compute.
+    const PIPE: Self = Self {
+        writer: Duration::from_secs(10),
+        bytes: Duration::from_secs(600),
+    };
+    /// With a file of the system.
+    const FILE: Self = Self {
+        writer: Duration::from_secs(10),
+        bytes: Duration::from_secs(10),
+    };
+}
 
 /// Reads a pipe of at most `limit` bytes to its end.
 ///
@@ -35,10 +43,20 @@ const PATIENCE: Patience = Patience {
 /// Those of the pipe, [`io::ErrorKind::FileTooLarge`] if it gives more, and
 /// [`io::ErrorKind::TimedOut`] if it keeps its reader waiting.
 pub(crate) fn read_pipe(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
-    read_patiently(limit, path, PATIENCE)
+    read_patiently(limit, path, Patience::PIPE)
 }
 
-/// Another thread waits for the pipe, because nothing ends a wait of the system. If it waits in vain it is
+/// Reads a file of at most `limit` bytes that says it has none. It may be one of the system that gives
+/// more, or that is waited for, such as Linux's `/proc/kmsg`.
+///
+/// # Errors
+///
+/// Those of [`read_pipe`].
+pub(crate) fn read_silent_file(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
+    read_patiently(limit, path, Patience::FILE)
+}
+
+/// Another thread waits, because nothing ends a wait of the system. If it waits in vain it is
 /// left behind.
 fn read_patiently(limit: u64, path: &Path, patience: Patience) -> io::Result<Vec<u8>> {
     let (sender, chunks) = mpsc::sync_channel(1);
@@ -55,7 +73,7 @@ fn read_patiently(limit: u64, path: &Path, patience: Patience) -> io::Result<Vec
         Ok(opened) => drop(opened?),
         Err(_) => {
             let seconds = patience.writer.as_secs();
-            return timed_out(format!("nobody writes to this pipe: waited {seconds} s"));
+            return timed_out(format!("nobody writes to it: waited {seconds} s"));
         }
     }
     let mut bytes = Vec::new();
@@ -65,7 +83,7 @@ fn read_patiently(limit: u64, path: &Path, patience: Patience) -> io::Result<Vec
             Err(RecvTimeoutError::Disconnected) => return Ok(bytes),
             Err(RecvTimeoutError::Timeout) => {
                 let seconds = patience.bytes.as_secs();
-                return timed_out(format!("this pipe gave nothing for {seconds} s"));
+                return timed_out(format!("it gave nothing for {seconds} s"));
             }
         }
         if bytes.len() as u64 > limit {
@@ -91,7 +109,8 @@ fn send(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()>
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::{fs, fs::OpenOptions, io::Write, process::Command, time::Instant};
 
@@ -137,7 +156,7 @@ mod tests {
         let error = read_patiently(100, &path, IMPATIENT).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(error.to_string().contains("nobody writes"), "{error}");
-        assert!(start.elapsed() < PATIENCE.writer);
+        assert!(start.elapsed() < Patience::PIPE.writer);
         // Lets the thread that waits for it go.
         drop(OpenOptions::new().write(true).open(&path).unwrap());
     }

@@ -59,7 +59,7 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for_for_ever() {
             vec!["train", "--resume", "--corpus", SAMPLE, "--out", state],
         ] {
             let code = code(&words);
-            scope.spawn(move || fails(&words, code, "nobody writes to this pipe: waited 10 s"));
+            scope.spawn(move || fails(&words, code, "nobody writes to it: waited 10 s"));
         }
     });
     assert!(start.elapsed() < Duration::from_secs(60));
