@@ -43,7 +43,7 @@ pub(crate) fn read_archive(
     let begun = stream.by_ref().take(SAMPLE).read_to_end(&mut sample);
     begun.map_err(failed)?;
     if !may_be_tar(&sample) {
-        return Err(CorpusError::NoText {
+        return Err(CorpusError::Kind {
             path: path.to_owned(),
             kind: FileKind::Gzip,
         });

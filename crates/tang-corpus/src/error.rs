@@ -105,10 +105,10 @@ pub enum CorpusError {
     },
     /// A file is no plain text.
     #[error("{} is {kind}", path.display())]
-    NoText {
+    Kind {
         /// The file.
         path: PathBuf,
-        /// What it is; it displays with what to do.
+        /// What it is.
         kind: FileKind,
     },
     /// A text file has another encoding.

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// # Errors
 ///
 /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-/// [`CorpusError::NoPoemFiles`], [`CorpusError::NoText`] or [`CorpusError::NotUtf8`], each with the
+/// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`] or [`CorpusError::NotUtf8`], each with the
 /// file.
 pub(crate) fn read_source(
     path: &Path,
@@ -33,7 +33,7 @@ pub(crate) fn read_source(
     let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
     match FileKind::of(&bytes) {
         Some(FileKind::Gzip) => read_archive(path, &bytes, on_progress),
-        Some(kind) => Err(CorpusError::NoText {
+        Some(kind) => Err(CorpusError::Kind {
             path: path.to_owned(),
             kind,
         }),

@@ -260,7 +260,7 @@ fn other_kinds_of_file_are_told_with_what_to_do() {
         ),
     ] {
         let error = read(&bytes).unwrap_err();
-        assert!(matches!(error, CorpusError::NoText { .. }), "{error:?}");
+        assert!(matches!(error, CorpusError::Kind { .. }), "{error:?}");
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }
