@@ -10,6 +10,8 @@ use crate::pipe::{read_pipe, read_silent_file};
 
 /// The largest file that is read, if nothing less is said: far above every file of this project.
 const LIMIT: u64 = 1 << 30;
+/// The longest stream that is read: its length is known at its end only, and text is all that comes so.
+const STREAM_LIMIT: u64 = 256 << 20;
 
 /// Reads a whole file of at most 1 GiB, as [`read_at_most`] does.
 ///
@@ -53,13 +55,13 @@ pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     read_into(bytes, limit, file)
 }
 
-/// Reads a stream of at most 1 GiB to its end.
+/// Reads a stream of at most 256 MiB to its end.
 ///
 /// # Errors
 ///
 /// Those of the stream, and [`io::ErrorKind::FileTooLarge`] if it gives more.
 pub fn read_stream_bounded(stream: impl Read) -> io::Result<Vec<u8>> {
-    read_stream_at_most(LIMIT, stream)
+    read_stream_at_most(STREAM_LIMIT, stream)
 }
 
 /// Reads a stream of at most `limit` bytes to its end.
