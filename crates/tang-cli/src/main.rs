@@ -13,8 +13,8 @@ use crate::{
     command_line::{Cli, command_line},
     error_message::{error_message, stdout_error},
     note::note,
-    usage_error::usage_error,
     stop_request::INTERRUPTED,
+    usage_error::usage_error,
 };
 
 mod bench_output;

@@ -6,9 +6,9 @@ mod check;
 mod checkpoint;
 mod continuation;
 mod data;
-mod dead_end;
 #[cfg(unix)]
 mod data_faults;
+mod dead_end;
 mod devices;
 mod escaping;
 mod eval;
@@ -21,9 +21,9 @@ mod likeliest_poems;
 mod logits;
 mod model;
 mod next;
+mod pipes;
 #[cfg(unix)]
 mod printed_commands;
-mod pipes;
 mod readme;
 mod rules;
 mod sampling;
