@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use tang_files::escape_value;
+
 use crate::TokenId;
 
 /// An error of this crate.
@@ -41,12 +43,12 @@ pub enum TokenizerError {
         source: io::Error,
     },
     /// The file is not JSON, or not the JSON of a tokenizer.
-    #[error("{} is not a tokenizer file: {source}", path.display())]
+    #[error("{} is not a tokenizer file: {reason}", path.display())]
     Json {
         /// The file.
         path: PathBuf,
         /// The parser's answer.
-        source: serde_json::Error,
+        reason: String,
     },
     /// The file is a tokenizer, but not a vocabulary of this crate.
     #[error("{} holds no character vocabulary: {damage}", path.display())]
@@ -62,15 +64,18 @@ pub enum TokenizerError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
     /// The model is of another kind, or merges characters.
-    #[error("its model is {kind} with {merges} merges, wanted BPE with 0 merges")]
+    #[error(
+        "its model is {} with {merges} merges, wanted BPE with 0 merges",
+        escape_value(kind)
+    )]
     Model {
         /// The type that the file names.
         kind: String,
         /// The number of merges.
         merges: usize,
     },
-    /// A token is no single character.
-    #[error("token {id} is `{token}`, wanted a single character")]
+    /// A token is no single character, and no added token behind all characters.
+    #[error("token {id} is `{}`, wanted a single character", escape_value(token))]
     NotOneCharacter {
         /// The id.
         id: TokenId,
@@ -78,7 +83,7 @@ pub enum Damage {
         token: String,
     },
     /// A character has two ids.
-    #[error("`{character}` has the ids {first} and {second}, wanted one")]
+    #[error("`{}` has the ids {first} and {second}, wanted one", shown(*character))]
     RepeatedCharacter {
         /// The character.
         character: char,
@@ -88,7 +93,11 @@ pub enum Damage {
         second: TokenId,
     },
     /// An id has two characters.
-    #[error("id {id} stands for two characters, `{first}` and `{second}`, wanted one")]
+    #[error(
+        "id {id} stands for two characters, `{}` and `{}`, wanted one",
+        shown(*first),
+        shown(*second)
+    )]
     RepeatedId {
         /// The id.
         id: TokenId,
@@ -104,15 +113,15 @@ pub enum Damage {
         id: TokenId,
     },
     /// The newline, which starts and ends every poem, is not token 0.
-    #[error("id 0 is `{got}`, wanted the newline")]
+    #[error("id 0 is `{}`, wanted the newline", shown(*got))]
     NoNewline {
         /// The character found there.
         got: char,
     },
-    /// The characters are not in the order that [`Vocabulary`](crate::Vocabulary) fixes.
+    /// Another character has the id of one of the two marks.
     #[error(
-        "id {id} is `{got}`, wanted `{wanted}`: the order is newline, `，`, `。`, \
-         then all others by code point"
+        "id {id} is `{}`, wanted `{wanted}`: ids 0 to 2 are the newline, `，` and `。`",
+        shown(*got)
     )]
     Order {
         /// The first id that differs.
@@ -122,4 +131,9 @@ pub enum Damage {
         /// The character found there.
         got: char,
     },
+}
+
+/// A character of a file in an error message.
+fn shown(character: char) -> String {
+    escape_value(&character.to_string())
 }

@@ -1,19 +1,25 @@
 //! The vocabulary as a folder that Hugging Face tokenizers reads: a BPE model without merges has
 //! the single characters as its tokens.
 
-use std::{fmt, fs, path::Path};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt, fs,
+    path::Path,
+};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{MapAccess, Visitor},
 };
 use serde_json::json;
-use tang_files::{read_at_most, write_atomically};
+use tang_files::{escape_value, read_at_most, write_atomically};
 
 use crate::{TokenId, TokenizerError, Vocabulary, error::Damage, vocabulary::NEWLINE};
 
 /// The file with the vocabulary.
 pub const TOKENIZER_FILE: &str = "tokenizer.json";
+/// The mark that some editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The file that tells transformers which class reads [`TOKENIZER_FILE`].
 pub const TOKENIZER_CONFIG_FILE: &str = "tokenizer_config.json";
 /// The most bytes of [`TOKENIZER_FILE`]: it may have each character of Unicode, and other models have as
@@ -56,8 +62,8 @@ impl Vocabulary {
     /// # Errors
     ///
     /// [`TokenizerError::Io`] if it cannot be read, [`TokenizerError::Json`] if it is no tokenizer
-    /// file, [`TokenizerError::Damaged`] if its tokens are not single characters with the ids that
-    /// [`Vocabulary`] gives them.
+    /// file, [`TokenizerError::Damaged`] if its tokens are not single characters with ids from 0 on, the
+    /// first three of which are fixed. Added tokens without a character, such as `<pad>`, may follow.
     pub fn load(folder: &Path) -> Result<Self, TokenizerError> {
         let path = folder.join(TOKENIZER_FILE);
         let text = read_at_most(MAX_BYTES, &path).map_err(|source| TokenizerError::Io {
@@ -65,10 +71,11 @@ impl Vocabulary {
             path: path.clone(),
             source,
         })?;
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
         let file: StoredFile =
-            serde_json::from_slice(&text).map_err(|source| TokenizerError::Json {
+            serde_json::from_slice(text).map_err(|error| TokenizerError::Json {
                 path: path.clone(),
-                source,
+                reason: escape_value(&error.to_string()),
             })?;
         file.into_vocabulary()
             .map_err(|damage| TokenizerError::Damaged { path, damage })
@@ -171,7 +178,15 @@ impl TokenizerFile {
 /// What is read back of the file: all that fixes the ids.
 #[derive(Deserialize)]
 struct StoredFile {
+    #[serde(default)]
+    added_tokens: Vec<StoredToken>,
     model: StoredModel,
+}
+
+#[derive(Deserialize)]
+struct StoredToken {
+    id: TokenId,
+    content: String,
 }
 
 #[derive(Deserialize)]
@@ -195,16 +210,42 @@ impl StoredFile {
                 merges: merges.len(),
             });
         }
-        let mut entries = Vec::with_capacity(vocab.0.len());
-        for (token, id) in vocab.0 {
-            let mut chars = token.chars();
-            match (chars.next(), chars.next()) {
-                (Some(character), None) => entries.push((character, id)),
-                _ => return Err(Damage::NotOneCharacter { id, token }),
+        let added: BTreeSet<(String, TokenId)> = self
+            .added_tokens
+            .into_iter()
+            .map(|token| (token.content, token.id))
+            .collect();
+        let mut tokens = vocab.0;
+        // Many are in the vocabulary as well.
+        let known: HashSet<_> = tokens.iter().cloned().collect();
+        tokens.extend(added.iter().filter(|token| !known.contains(token)).cloned());
+
+        let (mut characters, mut others) = (Vec::new(), Vec::new());
+        for (token, id) in tokens {
+            match single(&token) {
+                Some(character) => characters.push((character, id)),
+                None => others.push((token, id)),
             }
         }
-        Vocabulary::from_entries(entries)
+        let in_texts: HashSet<char> = characters.iter().map(|(character, _)| *character).collect();
+        // Behind all characters, and in no text, a token without a character does no harm.
+        let is_harmless = |token: &(String, TokenId)| {
+            let (name, id) = token;
+            let is_in_texts = name.chars().all(|character| in_texts.contains(&character));
+            added.contains(token) && *id as usize >= characters.len() && !is_in_texts
+        };
+        match others.into_iter().find(|token| !is_harmless(token)) {
+            Some((token, id)) => Err(Damage::NotOneCharacter { id, token }),
+            None => Vocabulary::from_entries(characters),
+        }
     }
+}
+
+/// The character that a token is.
+fn single(token: &str) -> Option<char> {
+    let mut characters = token.chars();
+    let first = characters.next()?;
+    characters.next().is_none().then_some(first)
 }
 
 /// A JSON object of tokens and ids that keeps its order, and its repeats, as a map would not.

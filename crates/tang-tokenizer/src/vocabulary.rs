@@ -21,8 +21,9 @@ const FIXED: [char; 3] = ['\n', tang_prosody::COMMA, tang_prosody::FULL_STOP];
 
 /// The characters a model knows, one token each.
 ///
-/// The order is stable: newline, `，`, `。`, then all other characters by Unicode code point. The
-/// same set of characters thus always gets the same ids, whatever texts it was collected from.
+/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode
+/// code point: the same set of characters thus always gets the same ids, whatever texts it was collected
+/// from. One from a file keeps the ids that it has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
     chars: Vec<char>,
@@ -66,9 +67,7 @@ impl Vocabulary {
             }
         }
 
-        let texts: String = entries.iter().map(|&(character, _)| character).collect();
-        let vocabulary = Self::from_texts([texts.as_str()]);
-        for (id, wanted) in vocabulary.iter() {
+        for (id, wanted) in (0..).zip(FIXED) {
             match entries.get(id as usize) {
                 None => return Err(Damage::MissingId { id }),
                 Some(&(got, _)) if got == wanted => {}
@@ -76,7 +75,13 @@ impl Vocabulary {
                 Some(&(got, _)) => return Err(Damage::Order { id, wanted, got }),
             }
         }
-        Ok(vocabulary)
+        Ok(Self {
+            chars: entries
+                .into_iter()
+                .map(|(character, _)| character)
+                .collect(),
+            ids: first_ids,
+        })
     }
 
     /// The number of tokens.

@@ -110,11 +110,11 @@ fn each_damage_has_its_own_error() {
         Damage::NoNewline { got: '，' }
     );
     assert_eq!(
-        damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 3, "地": 4}"#),
+        damage(r#"{"\n": 0, "。": 1, "，": 2, "天": 3, "地": 4}"#),
         Damage::Order {
-            id: 3,
-            wanted: '地',
-            got: '天'
+            id: 1,
+            wanted: '，',
+            got: '。'
         }
     );
     assert_eq!(damage("{}"), Damage::MissingId { id: 0 });
@@ -149,5 +149,90 @@ fn what_is_no_tokenizer_file_names_the_file() {
     assert!(
         matches!(error, TokenizerError::Io { action: "read", .. }),
         "{error:?}"
+    );
+}
+
+#[test]
+fn ids_of_a_file_stay_in_whatever_order() {
+    let vocab = r#"{"龙": 3, "\n": 0, "一": 5, "，": 1, "A": 4, "。": 2}"#;
+    let text = format!(r#"{{"model": {{"type": "BPE", "vocab": {vocab}, "merges": []}}}}"#);
+    for text in [text.clone(), format!("\u{feff}{text}")] {
+        let vocabulary = load_text(&text).unwrap();
+        assert_eq!(vocabulary.len(), 6);
+        assert_eq!(vocabulary.encode("\n龙A一。").unwrap(), [0, 3, 4, 5, 2]);
+        assert_eq!(vocabulary.decode(&[3, 5, 1]).unwrap(), "龙一，");
+        let folder = tempfile::tempdir().unwrap();
+        vocabulary.save(folder.path()).unwrap();
+        assert_eq!(Vocabulary::load(folder.path()).unwrap(), vocabulary);
+    }
+}
+
+/// Loads a file with six tokens, these added ones, and this at the end of `vocab`.
+fn with_added(added: &Value, end: &str) -> Result<Vocabulary, TokenizerError> {
+    let vocab = format!(r#"{{"\n": 0, "，": 1, "。": 2, "天": 3, "地": 4, "<": 5{end}}}"#);
+    load_text(&format!(
+        r#"{{"added_tokens": {added}, "model": {{"type": "BPE", "vocab": {vocab}, "merges": []}}}}"#
+    ))
+}
+
+#[test]
+fn added_tokens_are_counted_where_they_do_no_harm() {
+    let newline = json!({"id": 0, "content": "\n", "special": true});
+    let pad = json!({"id": 6, "content": "<pad>", "special": true});
+    let size = |added: Value, end: &str| with_added(&added, end).map(|v| v.len());
+    assert_eq!(size(json!([newline]), "").unwrap(), 6);
+    // Behind all characters, alone or in the vocabulary as well, next to them or not.
+    assert_eq!(size(json!([newline, pad]), "").unwrap(), 6);
+    assert_eq!(size(json!([pad]), r#", "<pad>": 6"#).unwrap(), 6);
+    assert_eq!(size(json!([{"id": 99, "content": "<s>"}]), "").unwrap(), 6);
+    // One character is a character, wherever it is kept.
+    let seventh = json!([{"id": 6, "content": "黄"}]);
+    assert_eq!(with_added(&seventh, "").unwrap().id('黄'), Some(6));
+
+    for (added, end, word) in [
+        (json!([]), r#", "<pad>": 6"#, "token 6 is `<pad>`"),
+        (json!([pad]), r#", "黄": 7"#, "token 6 is `<pad>`"),
+        (
+            json!([{"id": 6, "content": "天地"}]),
+            "",
+            "token 6 is `天地`",
+        ),
+        (json!([{"id": 3, "content": "<s>"}]), "", "token 3 is `<s>`"),
+        (
+            json!([{"id": 3, "content": "黄"}]),
+            "",
+            "id 3 stands for two",
+        ),
+        (json!([{"id": 6, "content": "天"}]), "", "ids 3 and 6"),
+        (json!([{"id": 8, "content": "黄"}]), "", "id 6 is missing"),
+        (json!([{"id": 6, "content": ""}]), "", "token 6 is ``"),
+    ] {
+        let message = with_added(&added, end).unwrap_err().to_string();
+        assert!(message.contains(word), "{message}");
+    }
+}
+
+#[test]
+fn what_is_not_seen_is_shown_as_a_code_point() {
+    for (vocab, wanted) in [
+        (r#"{"\u200b\u001b[31m": 3}"#, r"`\u{200b}\u{1b}[31m`"),
+        (r#"{"\u200b": 0}"#, r"id 0 is `\u{200b}`"),
+        (r#"{"\ufeff": 0, "a": 0}"#, r"`\u{feff}` and `a`"),
+        (r#"{"\t": 0, "\t": 1}"#, r"`\u{9}` has the ids"),
+        (r#"{"\n": 0, "\u001b": 1}"#, r"id 1 is `\u{1b}`"),
+    ] {
+        let message = damage(vocab).to_string();
+        assert!(message.contains(wanted), "{message}");
+    }
+    let long = damage(&format!(r#"{{"{}": 3}}"#, "天".repeat(100_000)));
+    assert!(long.to_string().chars().count() < 300);
+    let kind = format!(
+        r#"{{"model": {{"type": "{}\n", "vocab": {{}}, "merges": []}}}}"#,
+        "x".repeat(5000)
+    );
+    let message = load_text(&kind).unwrap_err().to_string();
+    assert!(
+        message.contains(r"\u{a} with") && message.len() < 600,
+        "{message}"
     );
 }
