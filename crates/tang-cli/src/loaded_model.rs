@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use tang_files::escape_value;
 use tang_model::{ModelError, ModelFolder, Transformer, device::Device};
 use tang_tokenizer::{TOKENIZER_FILE, Vocabulary};
 
-use crate::device_args::DeviceArgs;
+use crate::{device_args::DeviceArgs, note::note};
 
 /// Which model to use, and where.
 #[derive(Args)]
@@ -46,7 +47,7 @@ impl LoadedModel {
     /// If a file is missing or damaged, or the vocabulary is not the one that the weights were
     /// trained with.
     pub fn open(checkpoint: &Path, device: &Device) -> Result<Self> {
-        let folder = ModelFolder::open(checkpoint)?;
+        let mut folder = ModelFolder::open(checkpoint)?;
         if !checkpoint.join(TOKENIZER_FILE).exists() {
             return Err(ModelError::NoModel {
                 path: checkpoint.to_owned(),
@@ -56,19 +57,29 @@ impl LoadedModel {
         }
         let vocabulary = Vocabulary::load(checkpoint)?;
         let path = checkpoint.display();
-        let (wanted, got) = (folder.config().vocab_size, vocabulary.len());
+        let (tokens, characters) = (folder.config().vocab_size, vocabulary.len());
+        let fingerprint = vocabulary.fingerprint();
+        let trained_with = folder.vocabulary_fingerprint();
+        let is_other = trained_with.is_some_and(|wanted| wanted != fingerprint);
         ensure!(
-            wanted == got,
-            "{path} holds files of two models: config.json asks for {wanted} characters, \
-             tokenizer.json has {got}; copy the whole folder again"
+            tokens == characters || (tokens > characters && !is_other),
+            "{path} holds files of two models: config.json asks for {tokens} characters, \
+             tokenizer.json has {characters}; copy the whole folder again"
         );
-        if let Some(wanted) = folder.vocabulary_fingerprint() {
-            let got = vocabulary.fingerprint();
+        if let Some(wanted) = trained_with {
             ensure!(
-                wanted == got,
+                !is_other,
                 "{path} holds files of two models: the weights were trained with vocabulary \
-                 {wanted}, tokenizer.json is {got}; copy the whole folder again"
+                 {}, tokenizer.json is {fingerprint}; copy the whole folder again",
+                escape_value(wanted)
             );
+        }
+        if tokens > characters {
+            note(format_args!(
+                "{} of the model's {tokens} tokens have no character in tokenizer.json: they are left out",
+                tokens - characters
+            ));
+            folder.keep_tokens(characters);
         }
         let model = folder.into_model(device)?;
         Ok(Self { model, vocabulary })

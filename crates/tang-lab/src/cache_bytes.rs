@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use tang_generate::{CachedDecoder, Task};
-use tang_model::{Family, KvCache, ModelConfig, Transformer, Weights};
+use tang_model::{Family, KvCache, ModelConfig, Rope, Transformer, Weights};
 
 use crate::{
     LabError, LabModel,
@@ -146,7 +146,7 @@ fn head_sharing(
     let own = lab.model.config();
     let config = ModelConfig {
         family: Family::Llama {
-            rope_theta: 10_000.0,
+            rope: Rope::unscaled(10_000.0),
         },
         vocab_size: 8,
         kv_heads,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Family, ModelError};
+use crate::{Family, ModelError, Rope};
 
 // Limits that keep a damaged file from asking for all memory.
 const MAX_LAYERS: usize = 1024;
@@ -60,7 +60,7 @@ impl ModelConfig {
     pub fn minimind_4l(vocab_size: usize) -> Self {
         Self {
             family: Family::Llama {
-                rope_theta: 10_000.0,
+                rope: Rope::unscaled(10_000.0),
             },
             kv_heads: 2,
             feed_forward_width: 384,
@@ -147,10 +147,11 @@ impl ModelConfig {
                     self.head_dim()
                 )
             }
-            Family::Llama { rope_theta } if !(rope_theta.is_finite() && rope_theta > 1.0) => {
-                format!("rope_theta is {rope_theta}")
-            }
-            _ => return Ok(()),
+            Family::Llama { rope } => match rope.fault() {
+                Some(fault) => fault,
+                None => return Ok(()),
+            },
+            Family::Gpt2 => return Ok(()),
         };
         Err(ModelError::Config { reason })
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tang_files::escape_value;
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
@@ -23,9 +25,18 @@ pub enum ModelError {
         /// What is wrong, with the numbers.
         reason: String,
     },
+    /// The configuration describes a model that this program does not compute.
+    #[error(
+        "this program does not compute this model: {reason}; run it with Hugging Face transformers"
+    )]
+    Unsupported {
+        /// What it would have to compute.
+        reason: String,
+    },
     /// A tensor that the configuration asks for is not in the file.
     #[error(
-        "tensor `{name}` is missing: the weights belong to another model than config.json describes"
+        "tensor `{}` is missing: the weights belong to another model than config.json describes",
+        escape_value(name)
     )]
     MissingTensor {
         /// The name of the tensor.
@@ -33,14 +44,30 @@ pub enum ModelError {
     },
     /// A tensor of the file has no place in the model.
     #[error(
-        "tensor `{name}` has no place in the model: the weights belong to another model than config.json describes"
+        "tensor `{}` has no place in the model: the weights belong to another model than config.json describes",
+        escape_value(name)
     )]
     ExtraTensor {
         /// The name of the tensor.
         name: String,
     },
+    /// Two names stand for one tensor, and their numbers differ.
+    #[error(
+        "tensors `{}` and `{}` are one part of the model with different numbers: leave only the right one in the file",
+        escape_value(first),
+        escape_value(second)
+    )]
+    Contradiction {
+        /// One name.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// A tensor has another shape than the configuration says.
-    #[error("tensor `{name}` has shape {got:?}, but config.json asks for {wanted:?}")]
+    #[error(
+        "tensor `{}` has shape {got:?}, but config.json asks for {wanted:?}",
+        escape_value(name)
+    )]
     Shape {
         /// The name of the tensor.
         name: String,
@@ -51,7 +78,8 @@ pub enum ModelError {
     },
     /// A tensor is stored as something else than floats of 16 or 32 bits.
     #[error(
-        "tensor `{name}` is stored as {dtype}; only F32, F16 and BF16 are read: convert the file"
+        "tensor `{}` is stored as {dtype}; only F32, F16 and BF16 are read: convert the file",
+        escape_value(name)
     )]
     Dtype {
         /// The name of the tensor.
@@ -60,7 +88,10 @@ pub enum ModelError {
         dtype: String,
     },
     /// A weight is infinite or no number.
-    #[error("tensor `{name}` holds infinite numbers or none: fetch or train the model again")]
+    #[error(
+        "tensor `{}` holds infinite numbers or none: fetch or train the model again",
+        escape_value(name)
+    )]
     NotFinite {
         /// The name of the tensor.
         name: String,
@@ -100,6 +131,17 @@ pub enum ModelError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
+    },
+    /// The folder holds weights that another program wrote.
+    #[error(
+        "{path} holds its weights in `{}`, which is not read: load the model in Python with Hugging Face transformers, and write it with `model.save_pretrained(folder, safe_serialization=True)`",
+        escape_value(found)
+    )]
+    OtherFormat {
+        /// The folder.
+        path: PathBuf,
+        /// The file with the weights.
+        found: String,
     },
     /// The folder holds no model.
     #[error(

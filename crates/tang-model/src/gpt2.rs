@@ -1,61 +1,50 @@
 //! GPT-2 as Hugging Face transformers stores it.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Family, Initial, ModelConfig, ModelError, ParameterSpec, family::parse, parameters::OUTPUT_HEAD,
+    Family, Initial, ModelConfig, ModelError, ParameterSpec,
+    config_fields::ConfigFields,
+    family::{check_activation, is_number},
 };
 
 /// `model_type` in `config.json`.
 pub(crate) const MODEL_TYPE: &str = "gpt2";
-const PREFIX: &str = "transformer.";
+/// Beginning of the names of all tensors but the output head.
+pub(crate) const PREFIX: &str = "transformer.";
+/// Classes that compute logits, or the states under them, as this network does.
+pub(crate) const ARCHITECTURES: &[&str] = &["GPT2LMHeadModel", "GPT2Model"];
+/// Names of GELU by the hyperbolic tangent.
+const ACTIVATIONS: &[&str] = &[
+    "gelu_new",
+    "gelu_pytorch_tanh",
+    "gelu_python_tanh",
+    "gelu_fast",
+    "gelu_accurate",
+];
 
-/// The part of `config.json` that matters here.
-#[derive(Deserialize)]
-struct Json {
-    vocab_size: usize,
-    n_positions: usize,
-    n_embd: usize,
-    n_layer: usize,
-    n_head: usize,
-    #[serde(default)]
-    n_inner: Option<usize>,
-    activation_function: String,
-    layer_norm_epsilon: f64,
-    #[serde(default = "yes")]
-    tie_word_embeddings: bool,
-    #[serde(default = "yes")]
-    scale_attn_weights: bool,
-    #[serde(default)]
-    scale_attn_by_inverse_layer_idx: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
-    let json: Json = parse(json)?;
-    let refuse = |reason| Err(ModelError::Config { reason });
-    if json.activation_function != "gelu_new" {
-        let got = json.activation_function;
-        return refuse(format!("activation `{got}` instead of `gelu_new`"));
+/// Reads the fields, with the defaults of transformers.
+pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
+    check_activation(fields, "activation_function", ACTIVATIONS)?;
+    let is_scaled = fields.or(&["scale_attn_weights"], true)?;
+    if !is_scaled || fields.or(&["scale_attn_by_inverse_layer_idx"], false)? {
+        let reason = "attention scores are not scaled by 1 / sqrt(head width)".to_owned();
+        return Err(ModelError::Unsupported { reason });
     }
-    if !json.scale_attn_weights || json.scale_attn_by_inverse_layer_idx {
-        return refuse("attention scores are not scaled by 1 / sqrt(head width)".to_owned());
-    }
+    let width: usize = fields.or(&["n_embd", "hidden_size"], 768)?;
+    let heads = fields.or(&["n_head", "num_attention_heads"], 12)?;
+    let inner: Option<usize> = fields.optional("n_inner")?;
     Ok(ModelConfig {
         family: Family::Gpt2,
-        vocab_size: json.vocab_size,
-        context: json.n_positions,
-        width: json.n_embd,
-        layers: json.n_layer,
-        heads: json.n_head,
-        kv_heads: json.n_head,
-        feed_forward_width: json.n_inner.unwrap_or(json.n_embd.saturating_mul(4)),
-        norm_eps: json.layer_norm_epsilon,
-        tied_head: json.tie_word_embeddings,
+        vocab_size: fields.or(&["vocab_size"], 50_257)?,
+        context: fields.or(&["n_positions", "max_position_embeddings"], 1024)?,
+        width,
+        layers: fields.or(&["n_layer", "num_hidden_layers"], 12)?,
+        heads,
+        kv_heads: heads,
+        feed_forward_width: inner.unwrap_or(width.saturating_mul(4)),
+        norm_eps: fields.or(&["layer_norm_epsilon"], 1e-5)?,
+        tied_head: fields.or(&["tie_word_embeddings"], true)?,
     })
 }
 
@@ -82,15 +71,10 @@ pub(crate) fn config_to_json(config: &ModelConfig) -> Value {
     })
 }
 
-/// Old files have names without the prefix, and buffers for the causal mask.
-pub(crate) fn canonical_name(name: &str) -> Option<String> {
-    if name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") {
-        None
-    } else if name.starts_with(PREFIX) || name == OUTPUT_HEAD {
-        Some(name.to_owned())
-    } else {
-        Some(format!("{PREFIX}{name}"))
-    }
+/// Whether a tensor, by its name behind the prefix, is one of the causal masks of old files.
+pub(crate) fn is_buffer(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    matches!(&parts[..], ["h", layer, "attn", "bias" | "masked_bias"] if is_number(layer))
 }
 
 /// Matrices are stored as `[in, out]`, as Burn has them, so every tensor is taken as it is.
@@ -154,32 +138,70 @@ pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::tests::assert_refused;
+    use crate::family::tests::{assert_refused, changed};
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {
         let good = config_to_json(&ModelConfig::tang_4l(97));
-        config_from_json(good.clone()).unwrap();
         for (key, value, word) in [
             ("activation_function", json!("relu"), "relu"),
+            ("activation_function", json!("gelu"), "`gelu`"),
             ("scale_attn_by_inverse_layer_idx", json!(true), "scaled"),
+            ("scale_attn_weights", json!(false), "scaled"),
+            ("add_cross_attention", json!(true), "add_cross_attention"),
             ("n_embd", json!("wide"), "wide"),
             ("n_head", Value::Null, "null"),
+            ("hidden_size", json!(64), "`hidden_size` are one field"),
+            (
+                "architectures",
+                json!(["GPT2ForTokenClassification"]),
+                "Token",
+            ),
         ] {
             assert_refused(&good, key, value, word);
         }
     }
 
     #[test]
-    fn old_names_are_completed_and_buffers_left_out() {
-        let name = canonical_name;
-        assert_eq!(name("h.0.ln_1.bias").unwrap(), "transformer.h.0.ln_1.bias");
-        assert_eq!(
-            name("transformer.wte.weight").unwrap(),
-            "transformer.wte.weight"
-        );
-        assert_eq!(name("lm_head.weight").unwrap(), "lm_head.weight");
-        assert_eq!(name("h.0.attn.bias"), None);
-        assert_eq!(name("transformer.h.0.attn.masked_bias"), None);
+    fn a_missing_field_has_the_default_of_transformers() {
+        let config = Family::config_from_json(json!({"model_type": MODEL_TYPE})).unwrap();
+        let wanted = ModelConfig {
+            family: Family::Gpt2,
+            vocab_size: 50_257,
+            context: 1024,
+            width: 768,
+            layers: 12,
+            heads: 12,
+            kv_heads: 12,
+            feed_forward_width: 3072,
+            norm_eps: 1e-5,
+            tied_head: true,
+        };
+        assert_eq!(config, wanted);
+    }
+
+    #[test]
+    fn one_function_has_several_names() {
+        let config = ModelConfig::tang_4l(97);
+        let good = config_to_json(&config);
+        for name in ACTIVATIONS {
+            let json = changed(&good, "activation_function", json!(name));
+            assert_eq!(Family::config_from_json(json).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn masks_are_no_parameters() {
+        for name in ["h.0.attn.bias", "h.11.attn.masked_bias"] {
+            assert!(is_buffer(name), "{name}");
+        }
+        for name in [
+            "h.0.attn.c_attn.bias",
+            "attn.bias",
+            "h.x.attn.bias",
+            "h.0.attn.bias.x",
+        ] {
+            assert!(!is_buffer(name), "{name}");
+        }
     }
 }

@@ -3,24 +3,26 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ModelConfig, ModelError, ParameterSpec, Stored, Weights, host_tensor::HostTensor, parameters,
-    parameters::OUTPUT_HEAD,
+    ModelConfig, ModelError, ParameterSpec, Stored, Weights,
+    host_tensor::HostTensor,
+    parameters,
+    parameters::{OUTPUT_HEAD, TOKEN_EMBEDDING},
 };
 
-/// Puts the tensors of a checkpoint together to the parameters of a model.
+/// A tensor and the name that its file has for it.
+type Named = (String, HostTensor);
+
+/// Puts the tensors of a checkpoint together to the parameters of a model. A tensor may be stored under two
+/// names, if its numbers are the same under both.
 ///
 /// # Errors
 ///
-/// If one is missing, is left over, or has another shape.
+/// If one is missing, is left over, has another shape, or is stored twice with different numbers.
 pub(crate) fn from_hf(
     config: &ModelConfig,
-    stored: BTreeMap<String, HostTensor>,
+    tensors: impl IntoIterator<Item = Named>,
 ) -> Result<Weights, ModelError> {
-    let mut stored: BTreeMap<String, HostTensor> = stored
-        .into_iter()
-        .filter_map(|(name, tensor)| Some((config.family.canonical_name(&name)?, tensor)))
-        .filter(|(name, _)| !(config.tied_head && name == OUTPUT_HEAD))
-        .collect();
+    let mut stored = by_canonical_name(config, tensors)?;
     let mut weights = Weights::default();
     for spec in parameters(config) {
         let ParameterSpec { path, shape, .. } = spec;
@@ -48,10 +50,45 @@ pub(crate) fn from_hf(
         };
         weights.insert(path, shape, values);
     }
-    match stored.into_keys().next() {
-        Some(name) => Err(ModelError::ExtraTensor { name }),
+    match stored.into_values().next() {
+        Some((name, _)) => Err(ModelError::ExtraTensor { name }),
         None => Ok(weights),
     }
+}
+
+/// Tensors by their full name. A tied head is the embedding under another name.
+fn by_canonical_name(
+    config: &ModelConfig,
+    tensors: impl IntoIterator<Item = Named>,
+) -> Result<BTreeMap<String, Named>, ModelError> {
+    let embedding = parameters(config)
+        .into_iter()
+        .find_map(|spec| match spec.stored {
+            Stored::AsIs { name } if spec.path == TOKEN_EMBEDDING => Some(name),
+            _ => None,
+        })
+        .expect("every model has a token embedding");
+    let mut stored: BTreeMap<String, Named> = BTreeMap::new();
+    for (name, tensor) in tensors {
+        let Some(full) = config.family.canonical_name(&name) else {
+            continue;
+        };
+        let full = match config.tied_head && full == OUTPUT_HEAD {
+            true => embedding.clone(),
+            false => full,
+        };
+        match stored.get(&full) {
+            Some((first, other)) if *other != tensor => {
+                return Err(ModelError::Contradiction {
+                    first: first.clone(),
+                    second: name,
+                });
+            }
+            Some(_) => {}
+            None => drop(stored.insert(full, (name, tensor))),
+        }
+    }
+    Ok(stored)
 }
 
 /// Takes the parameters of a model apart to the tensors of a checkpoint.
@@ -82,11 +119,11 @@ pub(crate) fn to_hf(config: &ModelConfig, weights: &Weights) -> BTreeMap<String,
 }
 
 fn take(
-    stored: &mut BTreeMap<String, HostTensor>,
+    stored: &mut BTreeMap<String, Named>,
     name: &str,
     wanted: &[usize],
 ) -> Result<HostTensor, ModelError> {
-    let tensor = stored
+    let (name, tensor) = stored
         .remove(name)
         .ok_or_else(|| ModelError::MissingTensor {
             name: name.to_owned(),
@@ -95,7 +132,7 @@ fn take(
         Ok(tensor)
     } else {
         Err(ModelError::Shape {
-            name: name.to_owned(),
+            name,
             wanted: wanted.to_vec(),
             got: tensor.shape,
         })
@@ -110,10 +147,54 @@ mod tests {
     fn both_families_round_trip() {
         for config in [ModelConfig::tang_4l(11), ModelConfig::minimind_4l(11)] {
             let weights = Weights::random(&config, 5);
-            let mut stored = to_hf(&config, &weights);
-            // A tied head may be stored a second time.
-            stored.insert(OUTPUT_HEAD.to_owned(), HostTensor::new(vec![1], vec![0.0]));
+            let stored = to_hf(&config, &weights);
             assert_eq!(from_hf(&config, stored).unwrap(), weights);
+        }
+    }
+
+    #[test]
+    fn two_names_of_one_tensor_hold_the_same_numbers() {
+        for (config, embedding, short) in [
+            (
+                ModelConfig::tang_4l(11),
+                "transformer.wte.weight",
+                "wte.weight",
+            ),
+            (
+                ModelConfig::minimind_4l(11),
+                "model.embed_tokens.weight",
+                "embed_tokens.weight",
+            ),
+        ] {
+            let weights = Weights::random(&config, 5);
+            let stored = to_hf(&config, &weights);
+            for name in [short, OUTPUT_HEAD] {
+                let read = |edit: &dyn Fn(&mut HostTensor)| {
+                    let mut stored = stored.clone();
+                    let mut copy = stored[embedding].clone();
+                    edit(&mut copy);
+                    stored.insert(name.to_owned(), copy);
+                    from_hf(&config, stored)
+                };
+                assert_eq!(read(&|_| ()).unwrap(), weights);
+                for edit in [
+                    |copy: &mut HostTensor| copy.values[7] += 1e-6,
+                    |copy: &mut HostTensor| copy.shape.reverse(),
+                ] {
+                    let error = read(&edit).unwrap_err().to_string();
+                    assert!(error.contains(embedding) && error.contains(name), "{error}");
+                }
+                // Alone it is the tensor.
+                let mut alone = stored.clone();
+                let tensor = alone.remove(embedding).unwrap();
+                alone.insert(name.to_owned(), tensor);
+                assert_eq!(from_hf(&config, alone).unwrap(), weights);
+            }
+            // Two parts of a file may bring the same name.
+            let mut twice: Vec<Named> = stored.clone().into_iter().chain(stored).collect();
+            assert_eq!(from_hf(&config, twice.clone()).unwrap(), weights);
+            twice[0].1.values[0] += 1.0;
+            assert!(from_hf(&config, twice).is_err());
         }
     }
 
@@ -139,6 +220,11 @@ mod tests {
             from_hf(&config, stored).unwrap_err().to_string()
         };
         let name = "model.layers.3.mlp.up_proj.weight";
+        let unnamed = error(&|stored| {
+            let tensor = stored[name].clone();
+            stored.insert("a\u{1b}\u{200b}".to_owned(), tensor);
+        });
+        assert!(unnamed.contains(r"`a\u{1b}\u{200b}`"), "{unnamed}");
         let missing = error(&|stored| drop(stored.remove(name)));
         assert!(
             missing.contains(name) && missing.contains("missing"),

@@ -1,87 +1,51 @@
 //! Llama as Hugging Face transformers stores it.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Family, Initial, ModelConfig, ModelError, ParameterSpec, family::parse};
+use crate::{
+    Family, Initial, ModelConfig, ModelError, ParameterSpec, Rope,
+    config_fields::ConfigFields,
+    family::{check_activation, is_number},
+    rope_json,
+};
 
 /// `model_type` in `config.json`.
 pub(crate) const MODEL_TYPE: &str = "llama";
-const DEFAULT_THETA: f64 = 10_000.0;
+/// Beginning of the names of all tensors but the output head.
+pub(crate) const PREFIX: &str = "model.";
+/// Classes that compute logits, or the states under them, as this network does.
+pub(crate) const ARCHITECTURES: &[&str] = &["LlamaForCausalLM", "LlamaModel", "LLaMAForCausalLM"];
+/// Names of the sigmoid linear unit.
+const ACTIVATIONS: &[&str] = &["silu", "swish"];
 
-/// The part of `config.json` that matters here.
-#[derive(Deserialize)]
-struct Json {
-    vocab_size: usize,
-    max_position_embeddings: usize,
-    hidden_size: usize,
-    intermediate_size: usize,
-    num_hidden_layers: usize,
-    num_attention_heads: usize,
-    #[serde(default)]
-    num_key_value_heads: Option<usize>,
-    #[serde(default)]
-    head_dim: Option<usize>,
-    hidden_act: String,
-    rms_norm_eps: f64,
-    #[serde(default)]
-    attention_bias: bool,
-    #[serde(default)]
-    mlp_bias: bool,
-    #[serde(default)]
-    tie_word_embeddings: bool,
-    /// Where transformers 4 keeps it.
-    #[serde(default)]
-    rope_theta: Option<f64>,
-    #[serde(default)]
-    rope_scaling: Option<Value>,
-    /// Where transformers 5 keeps it.
-    #[serde(default)]
-    rope_parameters: Option<RopeParameters>,
-}
-
-#[derive(Deserialize)]
-struct RopeParameters {
-    #[serde(default)]
-    rope_theta: Option<f64>,
-    #[serde(default)]
-    rope_type: Option<String>,
-}
-
-pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
-    let json: Json = parse(json)?;
-    let refuse = |reason| Err(ModelError::Config { reason });
-    if json.hidden_act != "silu" {
-        let got = json.hidden_act;
-        return refuse(format!("activation `{got}` instead of `silu`"));
+/// Reads the fields, with the defaults of transformers.
+pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
+    let refuse = |reason| Err(ModelError::Unsupported { reason });
+    check_activation(fields, "hidden_act", ACTIVATIONS)?;
+    for key in ["attention_bias", "mlp_bias"] {
+        if fields.or(&[key], false)? {
+            return refuse(format!("projections with a bias (`{key}`)"));
+        }
     }
-    if json.attention_bias || json.mlp_bias {
-        return refuse("projections with a bias".to_owned());
-    }
-    let nested = json.rope_parameters.as_ref();
-    let rope_type = nested.and_then(|rope| rope.rope_type.as_deref());
-    if json.rope_scaling.is_some() || rope_type.is_some_and(|kind| kind != "default") {
-        return refuse("rotary positions are scaled; only the default kind is known".to_owned());
-    }
+    let heads = fields.or(&["num_attention_heads"], 32)?;
+    let kv_heads: Option<usize> = fields.optional("num_key_value_heads")?;
+    let context = fields.or(&["max_position_embeddings"], 2048)?;
     let config = ModelConfig {
         family: Family::Llama {
-            rope_theta: nested
-                .and_then(|rope| rope.rope_theta)
-                .or(json.rope_theta)
-                .unwrap_or(DEFAULT_THETA),
+            rope: rope_json::read(fields, context)?,
         },
-        vocab_size: json.vocab_size,
-        context: json.max_position_embeddings,
-        width: json.hidden_size,
-        layers: json.num_hidden_layers,
-        heads: json.num_attention_heads,
-        kv_heads: json.num_key_value_heads.unwrap_or(json.num_attention_heads),
-        feed_forward_width: json.intermediate_size,
-        norm_eps: json.rms_norm_eps,
-        tied_head: json.tie_word_embeddings,
+        vocab_size: fields.or(&["vocab_size"], 32_000)?,
+        context,
+        width: fields.or(&["hidden_size"], 4096)?,
+        layers: fields.or(&["num_hidden_layers"], 32)?,
+        heads,
+        kv_heads: kv_heads.unwrap_or(heads),
+        feed_forward_width: fields.or(&["intermediate_size"], 11_008)?,
+        norm_eps: fields.or(&["rms_norm_eps"], 1e-6)?,
+        tied_head: fields.or(&["tie_word_embeddings"], false)?,
     };
     config.validate()?;
-    match json.head_dim {
+    match fields.optional::<usize>("head_dim")? {
         Some(got) if got != config.head_dim() => refuse(format!(
             "head_dim {got} instead of {} (width {} over {} heads)",
             config.head_dim(),
@@ -92,8 +56,8 @@ pub(crate) fn config_from_json(json: Value) -> Result<ModelConfig, ModelError> {
     }
 }
 
-pub(crate) fn config_to_json(config: &ModelConfig, rope_theta: f64) -> Value {
-    json!({
+pub(crate) fn config_to_json(config: &ModelConfig, rope: &Rope) -> Value {
+    let mut json = json!({
         "architectures": ["LlamaForCausalLM"],
         "model_type": MODEL_TYPE,
         "vocab_size": config.vocab_size,
@@ -109,17 +73,27 @@ pub(crate) fn config_to_json(config: &ModelConfig, rope_theta: f64) -> Value {
         "attention_bias": false,
         "mlp_bias": false,
         "tie_word_embeddings": config.tied_head,
-        "rope_theta": rope_theta,
-        "rope_parameters": {"rope_type": "default", "rope_theta": rope_theta},
         "bos_token_id": 0,
         "eos_token_id": 0,
         "dtype": "float32",
-    })
+    });
+    rope_json::write(rope, &mut json);
+    json
 }
 
-/// Old files hold the rotary wavelengths as buffers.
-pub(crate) fn canonical_name(name: &str) -> Option<String> {
-    (!name.ends_with(".rotary_emb.inv_freq")).then(|| name.to_owned())
+/// Whether a tensor, by its name behind the prefix, is one of the tables of rotary positions in old files:
+/// they follow from the configuration.
+pub(crate) fn is_buffer(name: &str) -> bool {
+    let Some((owner, table)) = name.rsplit_once("rotary_emb.") else {
+        return false;
+    };
+    let parts: Vec<&str> = owner.split('.').collect();
+    let is_owner = match &parts[..] {
+        [""] => true,
+        ["layers", layer, "self_attn", ""] => is_number(layer),
+        _ => false,
+    };
+    is_owner && ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains(&table)
 }
 
 /// Matrices are stored as `[out, in]`; those that read the same input are joined side by side.
@@ -192,11 +166,14 @@ pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::tests::assert_refused;
+    use crate::family::tests::{assert_refused, changed};
+
+    fn good() -> Value {
+        config_to_json(&ModelConfig::minimind_4l(97), &Rope::unscaled(5e5))
+    }
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {
-        let good = config_to_json(&ModelConfig::minimind_4l(97), 5e5);
         for (key, value, word) in [
             ("hidden_act", json!("gelu"), "gelu"),
             ("attention_bias", json!(true), "bias"),
@@ -204,19 +181,69 @@ mod tests {
             ("head_dim", json!(64), "64 instead of 32"),
             ("rope_scaling", json!({"factor": 2.0}), "scaled"),
             ("rope_parameters", json!({"rope_type": "yarn"}), "scaled"),
+            ("rope_parameters", json!({"rope_theta": 0.5}), "rope_theta"),
             ("hidden_size", Value::Null, "null"),
+            ("sliding_window", json!(64), "sliding_window"),
+            (
+                "layer_types",
+                json!(["sliding_attention"]),
+                "sliding_attention",
+            ),
+            (
+                "architectures",
+                json!(["LlamaForSequenceClassification"]),
+                "Sequence",
+            ),
         ] {
-            assert_refused(&good, key, value, word);
+            assert_refused(&good(), key, value, word);
         }
+    }
+
+    #[test]
+    fn a_missing_field_has_the_default_of_transformers() {
+        let fields = json!({"model_type": MODEL_TYPE, "num_hidden_layers": 8});
+        let wanted = ModelConfig {
+            family: Family::Llama {
+                rope: Rope::unscaled(10_000.0),
+            },
+            vocab_size: 32_000,
+            context: 2048,
+            width: 4096,
+            layers: 8,
+            heads: 32,
+            kv_heads: 32,
+            feed_forward_width: 11_008,
+            norm_eps: 1e-6,
+            tied_head: false,
+        };
+        assert_eq!(Family::config_from_json(fields).unwrap(), wanted);
+        // All defaults together are Llama 2 of 7e9 parameters, which is more than is read.
+        let all = json!({"model_type": MODEL_TYPE});
+        let error = Family::config_from_json(all).unwrap_err().to_string();
+        assert!(error.contains("about 7e9 parameters"), "{error}");
+    }
+
+    #[test]
+    fn one_function_has_several_names() {
+        for name in ACTIVATIONS {
+            let json = changed(&good(), "hidden_act", json!(name));
+            Family::config_from_json(json).unwrap();
+        }
+    }
+
+    #[test]
+    fn layers_of_full_attention_are_those_there_are() {
+        let json = changed(&good(), "layer_types", json!(vec!["full_attention"; 4]));
+        Family::config_from_json(json).unwrap();
     }
 
     #[test]
     fn rope_theta_is_found_where_either_version_keeps_it() {
         let theta = |edit: &dyn Fn(&mut Value)| {
-            let mut json = config_to_json(&ModelConfig::minimind_4l(97), 5e5);
+            let mut json = good();
             edit(&mut json);
-            match config_from_json(json).unwrap().family {
-                Family::Llama { rope_theta } => rope_theta,
+            match Family::config_from_json(json).unwrap().family {
+                Family::Llama { rope } => rope.theta,
                 Family::Gpt2 => unreachable!("model_type is llama"),
             }
         };
@@ -227,6 +254,24 @@ mod tests {
             json["rope_theta"] = Value::Null;
             json["rope_parameters"] = Value::Null;
         });
-        assert_eq!(neither, DEFAULT_THETA);
+        assert_eq!(neither, 10_000.0);
+    }
+
+    #[test]
+    fn rotary_tables_are_no_parameters() {
+        for name in [
+            "layers.0.self_attn.rotary_emb.inv_freq",
+            "rotary_emb.inv_freq",
+            "layers.11.self_attn.rotary_emb.cos_cached",
+        ] {
+            assert!(is_buffer(name), "{name}");
+        }
+        for name in [
+            "layers.0.self_attn.inv_freq",
+            "x.rotary_emb.inv_freq",
+            "rotary_emb.weight",
+        ] {
+            assert!(!is_buffer(name), "{name}");
+        }
     }
 }

@@ -3,17 +3,17 @@
 use std::{collections::BTreeMap, path::Path};
 
 use burn::tensor::Device;
-use serde_json::json;
+use serde_json::{Value, json};
 use tang_files::{read_at_most, write_atomically};
 
 use crate::{
-    ModelConfig, ModelError, Transformer, Weights,
+    ModelConfig, ModelError, Transformer, WEIGHTS_FILE, Weights,
     hf_tensors::{from_hf, to_hf},
+    json_file,
     tensor_file::TensorFile,
+    weight_files::{read_weights, weights_name},
 };
 
-/// The file of a checkpoint folder that holds the weights.
-pub const WEIGHTS_FILE: &str = "model.safetensors";
 const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
 /// The most bytes of a configuration; usual ones have one or two thousand.
@@ -21,7 +21,8 @@ const MAX_CONFIG: u64 = 1 << 20;
 /// Key in the weights' metadata: the fingerprint of the vocabulary they were trained with.
 const VOCABULARY_KEY: &str = "vocabulary_sha256";
 
-/// What a checkpoint folder holds: `config.json`, `model.safetensors`, `generation_config.json`.
+/// What a checkpoint folder holds: `config.json`, `model.safetensors` (or shards of it with their index),
+/// `generation_config.json`.
 ///
 /// The vocabulary lies beside them but is not this crate's: its fingerprint is, so that weights
 /// are never used with another one.
@@ -37,8 +38,9 @@ impl ModelFolder {
     ///
     /// # Errors
     ///
-    /// [`ModelError::NoModel`] if a file is missing; [`ModelError::Damaged`] if one is not what
-    /// it should be.
+    /// [`ModelError::NoModel`] if a file is missing, [`ModelError::OtherFormat`] if the weights are in a file
+    /// of another program; [`ModelError::Damaged`] if one is not what it should be, or describes a model
+    /// that is not computed here.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         if path.is_file() {
             return Err(ModelError::damaged(
@@ -46,28 +48,37 @@ impl ModelFolder {
                 "is a file; give the folder with config.json and model.safetensors in it",
             ));
         }
-        for file in [CONFIG_FILE, WEIGHTS_FILE] {
-            if !path.join(file).exists() {
-                return Err(ModelError::NoModel {
-                    path: path.to_owned(),
-                    missing: file.to_owned(),
-                });
-            }
-        }
         let config_path = path.join(CONFIG_FILE);
-        let json = read_at_most(MAX_CONFIG, &config_path).map_err(ModelError::io(&config_path))?;
-        let config = serde_json::from_slice(&json).map_err(|e| {
-            ModelError::damaged(&config_path, format!("{e}; fetch the folder again"))
-        })?;
-        let weights_path = path.join(WEIGHTS_FILE);
-        let mut file = TensorFile::read(&weights_path)?;
-        let weights =
-            from_hf(&config, file.tensors).map_err(|e| ModelError::damaged(&weights_path, e))?;
+        if !config_path.exists() {
+            return Err(ModelError::NoModel {
+                path: path.to_owned(),
+                missing: CONFIG_FILE.to_owned(),
+            });
+        }
+        let bytes = read_at_most(MAX_CONFIG, &config_path).map_err(ModelError::io(&config_path))?;
+        let json: Value = json_file::parse(&bytes, &config_path)?;
+        let config =
+            ModelConfig::try_from(json).map_err(|e| ModelError::damaged(&config_path, e))?;
+        let is_parameter = |name: &str| config.family.canonical_name(name).is_some();
+        let mut stored = read_weights(path, is_parameter)?;
+        let weights = from_hf(&config, stored.tensors)
+            .map_err(|e| ModelError::damaged(&path.join(weights_name(path)), e))?;
         Ok(Self {
             config,
             weights,
-            vocabulary: file.metadata.remove(VOCABULARY_KEY),
+            vocabulary: stored.metadata.remove(VOCABULARY_KEY),
         })
+    }
+
+    /// Leaves the first `count` tokens, so that those behind them, which no character has, are never
+    /// drawn and take no part of the probability.
+    ///
+    /// # Panics
+    ///
+    /// If the model has fewer tokens.
+    pub fn keep_tokens(&mut self, count: usize) {
+        self.weights.keep_tokens(&self.config, count);
+        self.config.vocab_size = count;
     }
 
     /// The geometry.

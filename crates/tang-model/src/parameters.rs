@@ -11,6 +11,11 @@ use crate::{Family, ModelConfig};
 /// Name of the output head in the checkpoints of both families; a tied one may be stored, too.
 pub(crate) const OUTPUT_HEAD: &str = "lm_head.weight";
 
+/// Path of the token embedding.
+pub(crate) const TOKEN_EMBEDDING: &str = "token_embedding";
+/// Path of the output head.
+pub(crate) const UNTIED_HEAD: &str = "output_head";
+
 /// How a parameter starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Initial {
@@ -103,7 +108,7 @@ impl ParameterSpec {
     pub(crate) fn output_head(config: &ModelConfig) -> Option<Self> {
         let shape = [config.vocab_size, config.width];
         (!config.tied_head)
-            .then(|| Self::as_stored("output_head", OUTPUT_HEAD, &shape, Initial::NORMAL))
+            .then(|| Self::as_stored(UNTIED_HEAD, OUTPUT_HEAD, &shape, Initial::NORMAL))
     }
 
     /// How many numbers the parameter has.

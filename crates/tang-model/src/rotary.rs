@@ -2,7 +2,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::{fused::rotary, kv_cache::Positions};
+use crate::{Rope, fused::rotary, kv_cache::Positions};
 
 /// Cosines and sines that turn queries and keys by an angle that grows with the position (Su et
 /// al., *RoFormer*, 2021), in Hugging Face's half-split form: number i of a head is turned together
@@ -18,7 +18,7 @@ pub(crate) struct Rotation {
 impl Rotation {
     /// The rotation of `length` new tokens at these positions.
     pub(crate) fn new(
-        theta: f64,
+        rope: &Rope,
         head_dim: usize,
         positions: &Positions,
         length: usize,
@@ -28,7 +28,7 @@ impl Rotation {
             Some(start) => &[start][..],
             None => positions.starts(),
         };
-        let (cos, sin) = tables(theta, head_dim, starts, length);
+        let (cos, sin) = tables(rope, head_dim, starts, length);
         let shape = [starts.len(), length, head_dim / 2];
         Self {
             cos: Tensor::from_data(TensorData::new(cos, shape), device),
@@ -49,22 +49,20 @@ impl Rotation {
 /// Cosines and sines of `length` new tokens of each row, the first of which stands at its start: each
 /// `[rows, length, head_dim / 2]`, for both numbers of a pair have one angle.
 pub(crate) fn tables(
-    theta: f64,
+    rope: &Rope,
     head_dim: usize,
     starts: &[usize],
     length: usize,
 ) -> (Vec<f32>, Vec<f32>) {
-    // angle of pair i at position p: p * theta^(-2 i / head_dim)
-    let frequencies: Vec<f64> = (0..head_dim / 2)
-        .map(|pair| theta.powf(-2.0 * pair as f64 / head_dim as f64))
-        .collect();
+    let frequencies = rope.frequencies(head_dim);
+    let factor = rope.attention_factor();
     let positions = starts.iter().flat_map(|start| *start..start + length);
     let (mut cos, mut sin) = (Vec::new(), Vec::new());
     for position in positions {
         for frequency in &frequencies {
             let angle = position as f64 * frequency;
-            cos.push(angle.cos() as f32);
-            sin.push(angle.sin() as f32);
+            cos.push((factor * angle.cos()) as f32);
+            sin.push((factor * angle.sin()) as f32);
         }
     }
     (cos, sin)
@@ -78,7 +76,7 @@ mod tests {
     fn rotated(start: usize, values: &[f32]) -> Vec<f32> {
         let device = device::cpu();
         let positions = Positions::at(start);
-        let rotation = Rotation::new(100.0, 4, &positions, 1, &device);
+        let rotation = Rotation::new(&Rope::unscaled(100.0), 4, &positions, 1, &device);
         let data = TensorData::new(values.to_vec(), [1, 1, 4]);
         rotation
             .apply(Tensor::from_data(data, &device), 1)

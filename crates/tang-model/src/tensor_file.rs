@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, path::Path};
 
 use safetensors::SafeTensors;
-use tang_files::read_bounded;
+use tang_files::{escape_message, read_bounded};
 
-use crate::{ModelError, host_tensor::HostTensor};
+use crate::{ModelError, host_tensor::HostTensor, json_file::other_kind};
 
 /// What a safetensors file holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,26 +15,41 @@ pub(crate) struct TensorFile {
 }
 
 impl TensorFile {
-    /// Reads a file.
+    /// Reads the tensors of a file of which the name is wanted.
     ///
     /// # Errors
     ///
     /// If it cannot be read, is no safetensors file, or holds numbers of another kind than floats.
-    pub(crate) fn read(path: &Path) -> Result<Self, ModelError> {
+    pub(crate) fn read(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, ModelError> {
         let bytes = read_bounded(path).map_err(ModelError::io(path))?;
-        Self::from_bytes(&bytes, path)
+        Self::from_part(&bytes, path, is_wanted)
     }
 
     /// Reads the contents of a file; `path` is for error messages.
     pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
-        let not_readable = |e| {
-            let reason = format!("not a readable safetensors file ({e}): fetch or train it again");
+        Self::from_part(bytes, path, |_| true)
+    }
+
+    fn from_part(
+        bytes: &[u8],
+        path: &Path,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<Self, ModelError> {
+        let not_readable = |error: safetensors::SafeTensorError| {
+            let problem = escape_message(&error.to_string());
+            let reason = match other_kind(bytes) {
+                Some(kind) => format!("not a readable safetensors file: it {kind}"),
+                None => {
+                    format!("not a readable safetensors file ({problem}): fetch or train it again")
+                }
+            };
             ModelError::damaged(path, reason)
         };
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(not_readable)?;
         let file = SafeTensors::deserialize(bytes).map_err(not_readable)?;
         let tensors = file
             .iter()
+            .filter(|(name, _)| is_wanted(name))
             .map(|(name, view)| Ok((name.to_owned(), HostTensor::from_view(name, &view)?)))
             .collect::<Result<_, ModelError>>()
             .map_err(|e| ModelError::damaged(path, e))?;
@@ -105,11 +120,11 @@ mod tests {
             b"\x80\x02}q\x00X\x0b\x00\x00\x00a pickle file",
         ] {
             std::fs::write(&path, damaged).unwrap();
-            let error = TensorFile::read(&path).unwrap_err().to_string();
+            let error = TensorFile::read(&path, |_| true).unwrap_err().to_string();
             assert!(error.contains("not a readable safetensors file"), "{error}");
             assert!(error.contains("model.safetensors"), "{error}");
         }
-        let error = TensorFile::read(folder.path()).unwrap_err();
+        let error = TensorFile::read(folder.path(), |_| true).unwrap_err();
         assert!(matches!(error, ModelError::Io { .. }), "{error}");
     }
 }

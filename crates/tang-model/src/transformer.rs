@@ -266,9 +266,9 @@ impl Transformer {
                 add_to_rows(rows, &table.values()[start * width..][..length * width]);
             }
         }
-        if let Family::Llama { rope_theta } = family {
+        if let Family::Llama { rope } = family {
             let head_dim = self.config.head_dim();
-            pass.rotation = Some(rotary::tables(rope_theta, head_dim, pass.starts, length));
+            pass.rotation = Some(rotary::tables(&rope, head_dim, pass.starts, length));
         }
     }
 
@@ -276,8 +276,8 @@ impl Transformer {
         let head_dim = self.config.head_dim();
         match self.config.family {
             Family::Gpt2 => None,
-            Family::Llama { rope_theta } => Some(Rotation::new(
-                rope_theta,
+            Family::Llama { rope } => Some(Rotation::new(
+                &rope,
                 head_dim,
                 positions,
                 length,

@@ -12,8 +12,11 @@ use rand::{SeedableRng, rngs::ChaCha8Rng};
 use rand_distr::{Distribution, Normal};
 
 use crate::{
-    Family, Initial, ModelConfig, ModelError, Transformer, host_tensor::HostTensor, parameter_id,
-    parameters, tensor_file::TensorFile,
+    Family, Initial, ModelConfig, ModelError, Transformer,
+    host_tensor::HostTensor,
+    parameter_id, parameters,
+    parameters::{TOKEN_EMBEDDING, UNTIED_HEAD},
+    tensor_file::TensorFile,
 };
 
 /// All numbers of one model, by the path of the parameter.
@@ -88,6 +91,25 @@ impl Weights {
     pub fn insert(&mut self, path: impl Into<String>, shape: Vec<usize>, values: Vec<f32>) {
         self.tensors
             .insert(path.into(), HostTensor::new(shape, values));
+    }
+
+    /// Leaves the rows of the first `count` tokens in the token embedding and in the output head.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer tokens.
+    pub(crate) fn keep_tokens(&mut self, config: &ModelConfig, count: usize) {
+        assert!(
+            count <= config.vocab_size,
+            "{count} tokens of {}",
+            config.vocab_size
+        );
+        for path in [TOKEN_EMBEDDING, UNTIED_HEAD] {
+            if let Some(tensor) = self.tensors.get_mut(path) {
+                tensor.values.truncate(count * config.width);
+                tensor.shape[0] = count;
+            }
+        }
     }
 
     /// Takes one parameter out, onto a device, with the identity that its path gives.

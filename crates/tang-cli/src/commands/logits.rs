@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use tang_generate::{Logits, position_logits};
 use tang_model::{ModelFolder, Transformer};
-use tang_tokenizer::{NEWLINE, TokenId};
+use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{loaded_model::CheckpointArgs, number::whole, user_text::user_text};
 
@@ -65,7 +65,12 @@ pub fn run(options: &Options) -> Result<()> {
 impl Options {
     fn open(&self) -> Result<(Transformer, Vec<TokenId>)> {
         let Some(text) = &self.text else {
-            let folder = ModelFolder::open(&self.checkpoint.checkpoint)?;
+            let folder = &self.checkpoint.checkpoint;
+            // With a vocabulary, tokens without a character are left out.
+            if Vocabulary::load(folder).is_ok() {
+                return Ok((self.checkpoint.open()?.model, self.ids.clone()));
+            }
+            let folder = ModelFolder::open(folder)?;
             let device = self.checkpoint.device.open()?;
             return Ok((folder.into_model(&device)?, self.ids.clone()));
         };

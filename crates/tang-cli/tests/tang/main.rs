@@ -24,6 +24,7 @@ mod next;
 mod pipes;
 #[cfg(unix)]
 mod printed_commands;
+mod padded;
 mod readme;
 mod rules;
 mod sampling;

@@ -1,0 +1,7 @@
+//! Checkpoints as other programs write them: the reference models, changed in ways that do not change
+//! their logits, or that change them as transformers does.
+
+mod copied;
+mod files;
+mod rope;
+mod tensors;
