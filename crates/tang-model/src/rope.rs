@@ -57,6 +57,19 @@ pub enum RopeScaling {
     },
 }
 
+impl RopeScaling {
+    /// Its `rope_type` in a `config.json`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Unscaled => "default",
+            Self::Linear { .. } => "linear",
+            Self::Dynamic { .. } => "dynamic",
+            Self::Llama3 { .. } => "llama3",
+            Self::Yarn { .. } => "yarn",
+        }
+    }
+}
+
 impl Rope {
     /// Rotary positions as they were first described.
     pub fn unscaled(theta: f64) -> Self {

@@ -20,7 +20,8 @@ struct Beside {
     original_context: Option<usize>,
 }
 
-/// Takes the rotary positions out of a configuration with so many positions.
+/// Takes the rotary positions out of a configuration with so many positions. Where the second key scales
+/// nothing, the first one counts.
 ///
 /// # Errors
 ///
@@ -41,12 +42,21 @@ pub(crate) fn read(fields: &mut ConfigFields, context: usize) -> Result<Rope, Mo
             continue;
         }
         let rope = read_object(key, value, beside)?;
-        if found.is_some_and(|other| other != rope) {
-            let [first, second] = KEYS;
-            let reason = format!("`{first}` and `{second}` describe different rotary positions");
-            return Err(ModelError::Config { reason });
+        match found {
+            None => found = Some(rope),
+            Some(first) if first == rope || rope == Rope::unscaled(first.theta) => {}
+            Some(first) => {
+                let [one, other] = KEYS;
+                let reason = format!(
+                    "`{one}` has {} rotary positions of base {}, and `{other}` {} ones of base {}",
+                    first.scaling.name(),
+                    first.theta,
+                    rope.scaling.name(),
+                    rope.theta
+                );
+                return Err(ModelError::Config { reason });
+            }
         }
-        found = Some(rope);
     }
     Ok(found.unwrap_or(Rope::unscaled(beside.theta)))
 }
@@ -144,17 +154,17 @@ fn read_yarn(
 
 /// Adds rotary positions to a configuration, where either version of transformers looks for them.
 pub(crate) fn write(rope: &Rope, config: &mut Value) {
-    let scaling = match rope.scaling {
-        RopeScaling::Unscaled => json!({"rope_type": "default"}),
-        RopeScaling::Linear { factor } => json!({"rope_type": "linear", "factor": factor}),
-        RopeScaling::Dynamic { factor } => json!({"rope_type": "dynamic", "factor": factor}),
+    let mut scaling = match rope.scaling {
+        RopeScaling::Unscaled => json!({}),
+        RopeScaling::Linear { factor } | RopeScaling::Dynamic { factor } => {
+            json!({"factor": factor})
+        }
         RopeScaling::Llama3 {
             factor,
             low_freq_factor,
             high_freq_factor,
             original_context,
         } => json!({
-            "rope_type": "llama3",
             "factor": factor,
             "low_freq_factor": low_freq_factor,
             "high_freq_factor": high_freq_factor,
@@ -168,7 +178,6 @@ pub(crate) fn write(rope: &Rope, config: &mut Value) {
             truncate,
             original_context,
         } => json!({
-            "rope_type": "yarn",
             "factor": factor,
             "attention_factor": attention_factor,
             "beta_fast": beta_fast,
@@ -177,6 +186,7 @@ pub(crate) fn write(rope: &Rope, config: &mut Value) {
             "original_max_position_embeddings": original_context,
         }),
     };
+    scaling["rope_type"] = json!(rope.scaling.name());
     config["rope_theta"] = json!(rope.theta);
     config["rope_parameters"] = scaling.clone();
     config["rope_parameters"]["rope_theta"] = json!(rope.theta);
@@ -321,11 +331,30 @@ mod tests {
                 assert!(error.contains(word) && error.contains(key), "{error}");
             }
         }
-        let both = json!({
-            "rope_scaling": scaled("linear"),
-            "rope_parameters": {"rope_type": "default"},
-        });
-        let error = rope(both).unwrap_err().to_string();
-        assert!(error.contains("different rotary positions"), "{error}");
+    }
+
+    #[test]
+    fn the_key_that_scales_counts_and_two_that_differ_are_named() {
+        let [yarn, linear] =
+            ["yarn", "linear"].map(|kind| json!({"rope_type": kind, "factor": 4.0}));
+        let plain = json!({"rope_type": "default"});
+        let wanted = rope(json!({"rope_scaling": linear})).unwrap();
+        let both = |first: &Value, second: &Value| {
+            rope(json!({"rope_scaling": first, "rope_parameters": second}))
+        };
+        assert_eq!(both(&linear, &plain).unwrap(), wanted);
+        assert_eq!(both(&json!({}), &linear).unwrap(), wanted);
+        assert_eq!(both(&linear, &linear).unwrap(), wanted);
+        for (first, second) in [
+            (&linear, &yarn),
+            (&plain, &linear),
+            (&linear, &json!({"rope_theta": 5e5})),
+        ] {
+            let error = both(first, second).unwrap_err().to_string();
+            assert!(
+                error.contains("linear") && error.contains("base 10000"),
+                "{error}"
+            );
+        }
     }
 }
