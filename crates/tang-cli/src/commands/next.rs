@@ -9,7 +9,6 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, NextCharacters};
-use tang_files::escape_value;
 use tang_generate::{CachedDecoder, Task, next_tokens};
 
 use crate::{
@@ -142,7 +141,7 @@ fn table_line(row: &Row) -> String {
     // A Han character is two columns wide, and so is a mark.
     let character = match row.character {
         '\n' => "⏎ ".to_owned(),
-        c => escape_value(&c.to_string()),
+        c => c.to_string(),
     };
     let corpus = row
         .corpus

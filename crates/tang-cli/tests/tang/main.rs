@@ -21,10 +21,10 @@ mod likeliest_poems;
 mod logits;
 mod model;
 mod next;
+mod padded;
 mod pipes;
 #[cfg(unix)]
 mod printed_commands;
-mod padded;
 mod readme;
 mod rules;
 mod sampling;
