@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::{Decoder, GenerateError, Sequence, batch_part::BatchPart, queue::Queue};
 
-/// Sequences that run at once: the caches of so many take 32 MiB with the default model.
+/// Sequences that run at once: the caches of so many poems take at most 32 MiB with the default model.
 const PLACES: usize = 64;
 
 /// Steps after which the threads wait for each other. None then has much left to do, and no result has
@@ -76,7 +76,7 @@ where
     /// Runs until the next result is there, or no sequence is left.
     fn run(&mut self) -> Result<(), GenerateError> {
         if self.parts.is_empty() {
-            self.begin();
+            self.begin()?;
         }
         while !self.queue().has_result() {
             let queue = &self.queue;
@@ -95,8 +95,8 @@ where
         Ok(())
     }
 
-    /// Makes a part for each thread that has a decoder, and fills the places.
-    fn begin(&mut self) {
+    /// Makes a part for each thread that has a decoder, fills the places, and tells the decoders.
+    fn begin(&mut self) -> Result<(), GenerateError> {
         let others = rayon::current_num_threads().min(self.places) - 1;
         let forks = iter::repeat_with(|| self.decoder.fork()).take(others);
         self.forks = forks.map_while(|fork| fork).collect();
@@ -110,6 +110,12 @@ where
             };
             self.parts[part].add(number, sequence);
         }
+        let rows = self.parts.iter().map(BatchPart::rows).sum();
+        let tokens = self.parts.iter().map(BatchPart::most_tokens).max();
+        for decoder in iter::once(&mut *self.decoder).chain(&mut self.forks) {
+            decoder.reserve(rows, tokens.unwrap_or(0))?;
+        }
+        Ok(())
     }
 
     fn queue(&mut self) -> &mut Queue<I> {

@@ -52,6 +52,18 @@ impl BatchPart {
         });
     }
 
+    /// Sequences that run.
+    pub(crate) fn rows(&self) -> usize {
+        self.running.len()
+    }
+
+    /// Tokens that go through the model for any of them, at the most.
+    pub(crate) fn most_tokens(&self) -> usize {
+        let each = self.running.iter();
+        let each = each.map(|running| running.sequence.most_tokens());
+        each.max().unwrap_or(0)
+    }
+
     /// Whether all have ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.running.is_empty()

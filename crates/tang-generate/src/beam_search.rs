@@ -15,7 +15,8 @@ use crate::{Decoder, GenerateError, Sequence, candidates::Candidate};
 ///
 /// # Errors
 ///
-/// If the prompt is longer than the context, or the constraints leave no poem at all.
+/// If the prompt is longer than the context, the constraints leave no poem at all, or so many beams find no
+/// room in memory.
 ///
 /// # Panics
 ///
@@ -26,6 +27,7 @@ pub fn beam_search(
     beams: usize,
 ) -> Result<Vec<Sequence>, GenerateError> {
     assert!(beams > 0, "no beam");
+    decoder.reserve(beams, start.most_tokens())?;
     let mut logits = decoder.prefill(&[start.tokens()])?;
     let mut running = vec![start];
     let mut finished = Vec::new();

@@ -16,19 +16,32 @@ const WORTH_THREADS: usize = 1 << 16;
 /// each token through the model once, [`FullDecoder`](crate::FullDecoder) all of them at each
 /// step.
 pub trait Decoder: Send {
+    /// Says what is to come until it says otherwise: at most `rows` sequences, those of all [forks](Self::fork)
+    /// counted, of at most `tokens` tokens each, prompts included. A decoder that keeps something for each token
+    /// asks for no more memory than that at once, and finds more as more tokens come. Others need not know.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::CacheTooLarge`] if there is not enough memory to begin.
+    fn reserve(&mut self, _rows: usize, _tokens: usize) -> Result<(), ModelError> {
+        Ok(())
+    }
+
     /// Forgets all sequences, starts new ones, and gives the logits that follow each.
     ///
     /// # Errors
     ///
     /// [`ModelError::TextTooLong`] if one is longer than the context, or
-    /// [`ModelError::ContextFull`] if it is so behind a prefix that was computed before.
+    /// [`ModelError::ContextFull`] if it is so behind a prefix that was computed before;
+    /// [`ModelError::CacheTooLarge`] if there is no memory for them.
     fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError>;
 
     /// Adds one token to each sequence and gives the logits that follow.
     ///
     /// # Errors
     ///
-    /// [`ModelError::ContextFull`] if one fills the context already.
+    /// [`ModelError::ContextFull`] if one fills the context already; [`ModelError::CacheTooLarge`] if there is
+    /// no memory for another token.
     fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError>;
 
     /// Makes sequence `rows[i]` the new sequence `i`: drops, reorders or duplicates.

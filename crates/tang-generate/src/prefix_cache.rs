@@ -3,7 +3,7 @@
 use tang_model::{KvCache, ModelError, Transformer};
 use tang_tokenizer::TokenId;
 
-use crate::{cached_decoder::empty_cache, decoder::padded};
+use crate::decoder::padded;
 
 /// A prefix that went through the model once. Each batch of prompts that begin with it pays only
 /// for the rest: [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
@@ -30,7 +30,9 @@ impl<'a> PrefixCache<'a> {
     /// If there is no token.
     pub fn new(model: &'a Transformer, tokens: &[TokenId]) -> Result<Self, ModelError> {
         assert!(!tokens.is_empty(), "a prefix has at least one token");
-        let mut cache = empty_cache(model, 1);
+        let (config, device) = (model.config(), model.device());
+        let capacity = KvCache::capacity_for(config, tokens.len(), &device);
+        let mut cache = KvCache::new(config, 1, capacity, &device);
         model.forward(padded(model, &[tokens]), Some(&mut cache))?;
         Ok(Self {
             model,
@@ -53,10 +55,11 @@ impl<'a> PrefixCache<'a> {
         prompts.iter().map(common).min().unwrap_or(0)
     }
 
-    /// A cache of `rows` rows, each holding the first `length` tokens of the prefix.
-    pub(crate) fn rows(&self, rows: usize, length: usize) -> KvCache {
+    /// A cache of `rows` rows, each holding the first `length` tokens of the prefix, with room for `capacity`.
+    pub(crate) fn rows(&self, rows: usize, length: usize, capacity: usize) -> KvCache {
         let mut cache = self.cache.clone();
         cache.truncate(&[length]);
+        cache.grow(capacity);
         cache.select(&vec![0; rows]);
         cache
     }

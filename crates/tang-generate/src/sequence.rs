@@ -160,7 +160,10 @@ impl Sequence {
     /// If the prompt is longer than the context.
     pub fn next_logits(&self, decoder: &mut impl Decoder) -> Result<Logits, GenerateError> {
         Ok(match self.generated() {
-            [] => decoder.prefill(&[&self.tokens])?,
+            [] => {
+                decoder.reserve(1, self.most_tokens())?;
+                decoder.prefill(&[&self.tokens])?
+            }
             [.., last] => decoder.decode(&[*last])?,
         })
     }
@@ -209,6 +212,15 @@ impl Sequence {
             )),
             _ => Ok((candidates, allowed == 1)),
         }
+    }
+
+    /// Tokens that go through the model until it ends, at the most.
+    pub(crate) fn most_tokens(&self) -> usize {
+        let of_form = self.task.new_tokens().filter(|_| self.stop_at_end);
+        let new = of_form.map_or(self.max_new_tokens, |new| new.min(self.max_new_tokens));
+        // Nothing looks back at the last one.
+        let most = self.task.prompt().len().saturating_add(new - 1);
+        most.min(self.context)
     }
 
     /// Itself, unless the prompt is longer than the context.

@@ -181,6 +181,11 @@ impl Task {
         &self.prompt
     }
 
+    /// Tokens of a whole poem after the prompt, its last newline counted, where a form fixes them.
+    pub(crate) fn new_tokens(&self) -> Option<usize> {
+        Some(self.layout?.char_count() + 1)
+    }
+
     /// The fixed characters that the rules were relaxed for.
     pub fn exemptions(&self) -> &[Exemption] {
         &self.exemptions

@@ -18,7 +18,7 @@ impl fmt::Display for KvCost {
         self.fmt_variants(f)?;
         write!(
             f,
-            "\nThe weights are the textbook estimate: attention 4 D^2 and feed-forward 8 D^2 numbers a layer; embeddings, gating and GQA's smaller projections are left out. n* is 2 L g (D/h) n = 12 L D^2 solved for n: layers and bytes cancel. A number of the cache meets h/g query heads, with a multiplication and an addition each: at 2 bytes, h/g FLOP a byte that is read to decode one token. n tokens cost n(n + 1)/2 attention pairs with the cache and n(n + 1)(n + 2)/6 without; n and n(n + 1)/2 tokens go through the model."
+            "\nThe weights are the textbook estimate: attention 4 D h d and feed-forward 8 D^2 numbers a layer; embeddings, gating and GQA's smaller projections are left out. n* is 2 L g d n = L (4 D h d + 8 D^2) solved for n: layers and bytes cancel. A number of the cache meets h/g query heads, with a multiplication and an addition each: at 2 bytes, h/g FLOP a byte that is read to decode one token. n tokens cost n(n + 1)/2 attention pairs with the cache and n(n + 1)(n + 2)/6 without; n and n(n + 1)/2 tokens go through the model."
         )
     }
 }
@@ -36,17 +36,17 @@ impl KvCost {
         writeln!(f, "| quantity | value | how |\n|---|---:|---|")?;
         writeln!(
             f,
-            "| cache a token | {bytes_per_token} | 2 x L x g x D/h x {width} bytes |"
+            "| cache a token | {bytes_per_token} | 2 x L x g x d x {width} bytes |"
         )?;
         writeln!(f, "| cache of n tokens | {bytes} | |")?;
         writeln!(
             f,
-            "| weights | {} | 12 x L x D^2 x {width} bytes |",
+            "| weights | {} | L x (4 x D x h x d + 8 x D^2) x {width} bytes |",
             self.weight_bytes
         )?;
         writeln!(
             f,
-            "| n*, whose cache weighs as much as the weights | {} tokens | 6 x D x h/g |",
+            "| n*, whose cache weighs as much as the weights | {} tokens | D x (2 x h x d + 4 x D) / (g x d) |",
             thousands(crossover_tokens)
         )?;
         writeln!(

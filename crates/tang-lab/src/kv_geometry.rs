@@ -15,10 +15,13 @@ pub struct KvGeometry {
     pub layers: u64,
     /// Width of the residual stream, D.
     pub width: u64,
-    /// Number of query heads, h; divides the width.
+    /// Number of query heads, h.
     pub heads: u64,
     /// Number of key/value heads, g; divides the query heads.
     pub kv_heads: u64,
+    /// Width of one head, d: often [what the width leaves to each](Self::shared_width), but many newer models
+    /// have another.
+    pub head_dim: u64,
     /// Format of the numbers of cache and weights.
     pub dtype: Dtype,
 }
@@ -31,6 +34,7 @@ impl From<&ModelConfig> for KvGeometry {
             width: config.width as u64,
             heads: config.heads as u64,
             kv_heads: config.kv_heads as u64,
+            head_dim: config.head_dim() as u64,
             dtype: Dtype::F32,
         }
     }
@@ -48,35 +52,26 @@ impl KvGeometry {
             ("the width", self.width),
             ("the number of query heads", self.heads),
             ("the number of key/value heads", self.kv_heads),
+            ("the width of a head", self.head_dim),
         ] {
             if size == 0 {
                 return Err(LabError::Zero { what });
             }
         }
-        for (whole, number, part, divisor) in [
-            ("the width", self.width, "query heads", self.heads),
-            (
-                "the number of query heads",
-                self.heads,
-                "key/value heads",
-                self.kv_heads,
-            ),
-        ] {
-            if !number.is_multiple_of(divisor) {
-                return Err(LabError::NotDivisible {
-                    whole,
-                    number,
-                    part,
-                    divisor,
-                });
-            }
-        }
-        Ok(())
+        quotient(
+            ("the number of query heads", self.heads),
+            ("key/value heads", self.kv_heads),
+        )
+        .map(drop)
     }
 
-    /// Width of one head, D/h.
-    pub fn head_dim(&self) -> u64 {
-        self.width / self.heads
+    /// Width of one of the query heads that share the width of the residual stream, D/h.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::Zero`] or [`LabError::NotDivisible`] if the heads do not divide it.
+    pub fn shared_width(width: u64, heads: u64) -> Result<u64, LabError> {
+        quotient(("the width", width), ("query heads", heads))
     }
 
     /// Query heads that share one key/value head, h/g.
@@ -94,36 +89,43 @@ impl KvGeometry {
             2,
             self.layers,
             self.kv_heads,
-            self.head_dim(),
+            self.head_dim,
             self.dtype.bytes(),
         ];
         product("bytes of cache a token", &factors).map(Bytes)
     }
 
-    /// Bytes of the weights as textbooks estimate them, 12 L D^2 numbers: attention has four
-    /// matrices of D x D a layer, and the feed-forward network two of D x 4D (Kaplan et al.,
+    /// Bytes of the weights as textbooks estimate them, L (4 D h d + 8 D^2) numbers: attention has four
+    /// matrices of D x (h d) a layer, and the feed-forward network two of D x 4D (Kaplan et al.,
     /// *Scaling Laws for Neural Language Models*, 2020). Embeddings, gating, and the smaller key and
-    /// value matrices of shared heads are left out.
+    /// value matrices of shared heads are left out. Where h d = D it is 12 L D^2.
     ///
     /// # Errors
     ///
     /// [`LabError::TooLarge`] if they are 2^64 or more.
     pub fn weight_bytes(&self) -> Result<Bytes, LabError> {
-        let factors = [12, self.layers, self.width, self.width, self.dtype.bytes()];
-        product("bytes of weights", &factors).map(Bytes)
+        const WHAT: &str = "bytes of weights";
+        let (layers, width, bytes) = (self.layers, self.width, self.dtype.bytes());
+        let attention = product(WHAT, &[4, layers, width, self.heads, self.head_dim, bytes])?;
+        let feed_forward = product(WHAT, &[8, layers, width, width, bytes])?;
+        let both = attention.checked_add(feed_forward);
+        both.map(Bytes).ok_or(LabError::TooLarge {
+            what: WHAT,
+            number: attention as f64 + feed_forward as f64,
+        })
     }
 
-    /// Tokens whose cache weighs as much as the weights, n* = 6 D h/g.
+    /// Tokens whose cache weighs as much as the weights, or for the first time more:
+    /// n* = D (2 h d + 4 D) / (g d). Where h d = D it is 6 D h/g.
     ///
-    /// It is 2 L g (D/h) n = 12 L D^2 solved for n: the layers cancel, and so do the bytes, since
+    /// It is 2 L g d n = L (4 D h d + 8 D^2) solved for n: the layers cancel, and so do the bytes, since
     /// cache and weights have the same format.
     ///
     /// # Errors
     ///
-    /// [`LabError::TooLarge`] if they are 2^64 or more.
+    /// [`LabError::TooLarge`] if the weights are 2^64 bytes or more.
     pub fn crossover_tokens(&self) -> Result<u64, LabError> {
-        let factors = [6, self.width, self.heads_per_kv_head()];
-        product("tokens that weigh as much as the weights", &factors)
+        Ok(self.weight_bytes()?.0.div_ceil(self.bytes_per_token()?.0))
     }
 
     /// The arithmetic intensity of attention in decoding, in FLOP a byte of cache that is read:
@@ -163,14 +165,31 @@ impl fmt::Display for KvGeometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "L = {} layers, D = {} wide, h = {} query heads, g = {} key/value heads of {}, {}",
+            "L = {} layers, D = {} wide, h = {} query heads, g = {} key/value heads, d = {} wide each, {}",
             thousands(self.layers),
             thousands(self.width),
             thousands(self.heads),
             thousands(self.kv_heads),
-            thousands(self.head_dim()),
+            thousands(self.head_dim),
             self.dtype
         )
+    }
+}
+
+/// How often a number of things goes into another.
+fn quotient(
+    (whole, number): (&'static str, u64),
+    (part, divisor): (&'static str, u64),
+) -> Result<u64, LabError> {
+    match number.checked_rem(divisor) {
+        Some(0) => Ok(number / divisor),
+        Some(_) => Err(LabError::NotDivisible {
+            whole,
+            number,
+            part,
+            divisor,
+        }),
+        None => Err(LabError::Zero { what: part }),
     }
 }
 
@@ -198,6 +217,7 @@ mod tests {
         width: 4096,
         heads: 32,
         kv_heads: 8,
+        head_dim: 128,
         dtype: Dtype::F16,
     };
 
@@ -216,8 +236,11 @@ mod tests {
                 "key/value heads is 0",
             ),
             (
-                KvGeometry { heads: 24, ..GOOD },
-                "the width, 4096, is not divisible by 24 query heads",
+                KvGeometry {
+                    head_dim: 0,
+                    ..GOOD
+                },
+                "width of a head is 0",
             ),
             (
                 KvGeometry {
@@ -237,6 +260,28 @@ mod tests {
             let error = bad.validate().unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
+        assert_eq!(KvGeometry::shared_width(4096, 32).unwrap(), 128);
+        for (heads, wanted) in [
+            (24, "the width, 4096, is not divisible by 24 query heads"),
+            (0, "query heads is 0"),
+        ] {
+            let error = KvGeometry::shared_width(4096, heads).unwrap_err();
+            assert!(error.to_string().contains(wanted), "{error}");
+        }
+    }
+
+    #[test]
+    fn heads_may_be_wider_together_than_the_stream() {
+        let qwen3_4b = KvGeometry {
+            layers: 36,
+            width: 2560,
+            ..GOOD
+        };
+        qwen3_4b.validate().unwrap();
+        assert_eq!(qwen3_4b.bytes_per_token().unwrap(), Bytes(147_456));
+        // 36 x (4 x 2,560 x 4,096 + 8 x 2,560^2) numbers of two bytes.
+        assert_eq!(qwen3_4b.weight_bytes().unwrap(), Bytes(6_794_772_480));
+        assert_eq!(qwen3_4b.crossover_tokens().unwrap(), 46_080);
     }
 
     #[test]

@@ -19,6 +19,21 @@ pub enum ModelError {
         /// Positions there are.
         capacity: usize,
     },
+    /// The machine has no memory for keys and values.
+    #[error(
+        "keys and values of {rows} texts of {tokens} characters take {bytes} bytes more than are held now, beside what computes with them, and {}: write fewer at once (poems or beams), or shorter ones",
+        available.map_or("the system does not give them".to_owned(), |bytes| format!("{bytes} bytes of memory are available"))
+    )]
+    CacheTooLarge {
+        /// Texts at once.
+        rows: usize,
+        /// Tokens of each.
+        tokens: usize,
+        /// Bytes that are wanted, beside those that the cache has.
+        bytes: u64,
+        /// Bytes that there are, if the system says so.
+        available: Option<u64>,
+    },
     /// The configuration describes no possible model.
     #[error("impossible model: {reason}")]
     Config {

@@ -1,14 +1,23 @@
 //! The key/value cache: what attention computed for earlier positions, kept so that each new
 //! token passes through the network once.
 
-use std::{mem, ops::Range};
+use std::mem;
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use tang_kernels::Attend;
 
-use crate::{ModelConfig, ModelError, cpu_tensor::CpuTensor, device::has_kernels, pass::Store};
+use crate::{
+    ModelConfig, ModelError,
+    cache_store::{close_up, lengthened, write},
+    cpu_tensor::CpuTensor,
+    device::{has_kernels, is_cpu},
+    pass::Store,
+};
 
-/// Keys and values of every layer for a batch of rows, preallocated up to a fixed capacity.
+/// Places that a cache grows by on a GPU, which compiles kernels for each shape.
+const GPU_BLOCK: usize = 128;
+
+/// Keys and values of every layer for a batch of rows, with memory for as many tokens as its capacity.
 ///
 /// Each row has a length of its own, and that length is the only record of positions: a row's
 /// next token stands at position `length`. Keys and values beyond a row's length count for nothing,
@@ -48,6 +57,42 @@ impl KvCache {
             lengths: vec![0; batch],
             capacity,
         }
+    }
+
+    /// The capacity that has room for `tokens` tokens a row and can [grow](Self::grow): in whole blocks, and
+    /// at most the model's context.
+    pub fn capacity_for(config: &ModelConfig, tokens: usize, device: &Device) -> usize {
+        let block = if is_cpu(device) {
+            Attend::BLOCK
+        } else {
+            GPU_BLOCK
+        };
+        tokens
+            .checked_next_multiple_of(block)
+            .map_or(config.context, |places| places.min(config.context))
+    }
+
+    /// Makes room for `capacity` tokens a row, if there is less.
+    ///
+    /// # Panics
+    ///
+    /// If the last block of the capacity that there is is not whole: see
+    /// [`capacity_for`](Self::capacity_for).
+    pub fn grow(&mut self, capacity: usize) {
+        if capacity <= self.capacity {
+            return;
+        }
+        assert!(
+            self.capacity.is_multiple_of(Attend::BLOCK),
+            "a cache of {} places cannot grow",
+            self.capacity
+        );
+        let more = capacity - self.capacity;
+        for layer in &mut self.layers {
+            layer.keys.inplace(|keys| lengthened(keys, 3, more));
+            layer.values.inplace(|values| lengthened(values, 2, more));
+        }
+        self.capacity = capacity;
     }
 
     /// How many tokens each row holds.
@@ -284,57 +329,4 @@ impl LayerSlot<'_> {
         let values = write(&mut self.layer.values, value, 2, self.positions, of_values);
         (keys, values, self.places.hidden.clone())
     }
-}
-
-/// Moves `rows`, none of which to a later place, to the front of a store that kernels filled, as far as
-/// they are filled, and gives the store without the others. Each row has so many places a head.
-fn close_up(store: Tensor<4>, places: usize, rows: &[usize], lengths: &[usize]) -> Tensor<4> {
-    let [_, heads, a, b] = store.dims();
-    let (head, row) = (a * b, heads * a * b);
-    let mut store = CpuTensor::of(store);
-    let values = store.values_mut();
-    for (new, (old, length)) in rows.iter().zip(lengths).enumerate() {
-        if *old == new {
-            continue;
-        }
-        // To the end of a block.
-        let filled = length.next_multiple_of(Attend::BLOCK).min(places) * (head / places);
-        for start in (0..row).step_by(head) {
-            let from = old * row + start;
-            values.copy_within(from..from + filled, new * row + start);
-        }
-    }
-    store.into_tensor().narrow(0, 0, rows.len())
-}
-
-/// Writes `new` into `store` at each row's position along a dimension, in place, and returns a handle
-/// to it. `own`, if it is there, is true at these positions, and all rows are written at once.
-fn write(
-    store: &mut Tensor<4>,
-    new: Tensor<4>,
-    along: usize,
-    positions: &Positions,
-    own: Option<Tensor<4, Bool>>,
-) -> Tensor<4> {
-    let place = |rows: Range<usize>, start: usize| {
-        let mut place = new.dims().map(|size| 0..size);
-        place[0] = rows;
-        place[along] = start..start + new.dims()[along];
-        place
-    };
-    // The store is moved through each write: a second handle would force a copy of it.
-    if let Some(start) = positions.uniform() {
-        let place = place(0..new.dims()[0], start);
-        store.inplace(|tensor| tensor.slice_assign(place, new.clone()));
-    } else if let Some(own) = own {
-        let shape = store.dims();
-        store.inplace(|tensor| tensor.mask_where(own.expand(shape), new.expand(shape)));
-    } else {
-        for (row, start) in positions.starts.iter().enumerate() {
-            let own = new.clone().narrow(0, row, 1);
-            let place = place(row..row + 1, *start);
-            store.inplace(|tensor| tensor.slice_assign(place, own));
-        }
-    }
-    store.clone()
 }

@@ -114,6 +114,46 @@ fn with_a_cache_whose_rows_have_their_own_lengths() {
 }
 
 #[test]
+fn a_cache_that_grows_gives_what_a_whole_one_gives() {
+    for config in configs() {
+        for model in networks(config) {
+            let device = model.device();
+            let capacity_for = |tokens| KvCache::capacity_for(&config, tokens, &device);
+            assert_eq!([1, 16, 17].map(capacity_for), [16, 16, 32]);
+            assert_eq!(capacity_for(usize::MAX), config.context);
+            let mut whole = KvCache::new(&config, 3, config.context, &device);
+            let mut growing = KvCache::new(&config, 3, 16, &device);
+            for (step, length) in [9, 1, 6, 1, 14, 1, 8].into_iter().enumerate() {
+                // Through the second block into the third, which not all of these contexts fill.
+                let wanted = growing.lengths().iter().max().unwrap() + length;
+                growing.grow(capacity_for(wanted));
+                let [held, all] = [&mut growing, &mut whole].map(|cache| {
+                    let logits = logits(&model, ids(3, length, step, &device), Some(cache));
+                    let lengths = cache.lengths().to_vec();
+                    // Ragged after the first step.
+                    cache.truncate(&[lengths[0], lengths[1] - usize::from(step == 0), lengths[2]]);
+                    logits
+                });
+                if !device.is_autodiff() {
+                    assert_eq!(held, all, "{:?}, step {step}", config.family);
+                }
+                assert_close([held, all], &format!("{:?}, step {step}", config.family));
+            }
+            assert_eq!(growing.lengths(), [40, 39, 40]);
+            assert_eq!(growing.capacity(), 48.min(config.context));
+            assert_eq!(growing.used_bytes(), whole.used_bytes());
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "a cache of 10 places cannot grow")]
+fn a_cache_of_broken_blocks_cannot_grow() {
+    let config = ModelConfig::tang_4l(VOCABULARY);
+    KvCache::new(&config, 1, 10, &device::cpu()).grow(32);
+}
+
+#[test]
 fn one_thread_gives_what_two_give() {
     let (gpt2, llama) = (
         ModelConfig::tang_4l(VOCABULARY),

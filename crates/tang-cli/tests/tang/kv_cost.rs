@@ -18,14 +18,21 @@ fn number(cost: &Value, path: &str) -> u64 {
 #[test]
 fn presets_have_their_geometry() {
     for (preset, sizes, dtype, length) in [
-        ("gpt2", [12, 768, 12, 12], "f32", 1024),
-        ("llama-7b", [32, 4096, 32, 32], "f16", 4096),
-        ("llama-70b", [80, 8192, 64, 8], "f16", 4096),
-        ("tang-4l", [4, 128, 4, 4], "f32", 128),
-        ("minimind-4l", [4, 128, 4, 2], "f32", 128),
+        ("gpt2", [12, 768, 12, 12, 64], "f32", 1024),
+        ("llama-7b", [32, 4096, 32, 32, 128], "f16", 4096),
+        ("llama-70b", [80, 8192, 64, 8, 128], "f16", 4096),
+        // num_hidden_layers, hidden_size, num_attention_heads, num_key_value_heads and head_dim of the
+        // published config.json, with torch_dtype and max_position_embeddings.
+        ("llama-3-8b", [32, 4096, 32, 8, 128], "bf16", 8192),
+        ("mistral-7b", [32, 4096, 32, 8, 128], "bf16", 32_768),
+        ("qwen2.5-7b", [28, 3584, 28, 4, 128], "bf16", 32_768),
+        ("qwen3-4b", [36, 2560, 32, 8, 128], "bf16", 40_960),
+        ("gemma-7b", [28, 3072, 16, 16, 256], "bf16", 8192),
+        ("tang-4l", [4, 128, 4, 4, 32], "f32", 128),
+        ("minimind-4l", [4, 128, 4, 2, 32], "f32", 128),
     ] {
         let cost = json(&["--preset", preset]);
-        let found = ["layers", "width", "heads", "kv_heads"]
+        let found = ["layers", "width", "heads", "kv_heads", "head_dim"]
             .map(|size| number(&cost, &format!("/geometry/{size}")));
         assert_eq!(found, sizes, "{preset}");
         assert_eq!(cost["geometry"]["dtype"], dtype, "{preset}");
@@ -40,6 +47,44 @@ fn the_caches_of_a_llama_and_of_this_projects_models() {
         ("--preset llama-7b --kv-heads 8", 1 << 17, 1 << 29, 98_304),
         ("--preset llama-7b --kv-heads 1", 1 << 14, 1 << 26, 786_432),
         ("--preset tang-4l", 4096, 512 << 10, 768),
+        ("--preset llama-3-8b", 131_072, 1 << 30, 98_304),
+        ("--preset mistral-7b --length 1", 131_072, 131_072, 98_304),
+        ("--preset qwen2.5-7b --length 1", 57_344, 57_344, 150_528),
+        ("--preset gemma-7b --length 1", 458_752, 458_752, 15_360),
+        ("--preset qwen3-4b --length 1", 147_456, 147_456, 46_080),
+        (
+            "--layers 36 --width 2560 --heads 32 --kv-heads 8 --head-dim 128 --length 1",
+            147_456,
+            147_456,
+            46_080,
+        ),
+        // Without it, the heads share the width.
+        (
+            "--layers 36 --width 2560 --heads 32 --kv-heads 8 --length 1",
+            92_160,
+            92_160,
+            61_440,
+        ),
+        // A preset's width of a head stands until its width or its heads change.
+        (
+            "--preset qwen3-4b --kv-heads 4 --length 1",
+            73_728,
+            73_728,
+            92_160,
+        ),
+        (
+            "--preset qwen3-4b --heads 16 --length 1",
+            184_320,
+            184_320,
+            30_720,
+        ),
+        (
+            "--preset gpt2 --heads 7 --head-dim 64 --kv-heads 7 --length 1",
+            43_008,
+            43_008,
+            7_022,
+        ),
+        ("--preset gpt2 --head-dim 1 --length 1", 1152, 1152, 198_144),
         ("--preset minimind-4l --length 100", 2048, 204_800, 1536),
         // All from flags: two bytes, a key/value head a query head, 4,096 tokens.
         (
@@ -127,6 +172,16 @@ fn what_cannot_be_is_refused() {
             vec!["--preset", "gpt2", "--kv-heads", "0"],
             1,
             "key/value heads is 0",
+        ),
+        (
+            vec!["--preset", "qwen3-4b", "--head-dim", "0"],
+            1,
+            "the width of a head is 0",
+        ),
+        (
+            vec!["--preset", "gpt2", "--head-dim", HUGE],
+            1,
+            "more than can be counted",
         ),
         (
             vec!["--preset", "gpt2", "--length", "0"],

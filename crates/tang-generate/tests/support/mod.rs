@@ -14,11 +14,16 @@ pub fn vocabulary() -> Vocabulary {
 
 /// A small model that is not trained.
 pub fn model(vocabulary: &Vocabulary) -> Transformer {
+    model_with(vocabulary, CONTEXT)
+}
+
+/// The same with another number of positions.
+pub fn model_with(vocabulary: &Vocabulary, context: usize) -> Transformer {
     let config = ModelConfig {
         width: 16,
         feed_forward_width: 64,
         layers: 2,
-        context: CONTEXT,
+        context,
         ..ModelConfig::tang_4l(vocabulary.len())
     };
     // Weights as large as trained ones, so that tokens depend on what stands before them.
