@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, path::Path};
 
-use tang_prosody::Form;
+use tang_prosody::{Form, is_han};
 
 use crate::{Converter, CorpusError, Npm, Progress, Step, source::read_source};
 
@@ -28,7 +28,7 @@ pub struct Counts {
 
 impl Corpus {
     /// Converts each text to simplified characters and keeps it if the whole of it has a strict
-    /// form ([`Form::of`]) and it is no repeat.
+    /// form ([`Form::of`]) of characters from U+4E00 to U+9FFF and it is no repeat.
     pub fn from_texts(texts: &[String], on_progress: &mut dyn FnMut(Progress)) -> Self {
         /// Texts between two reports.
         const REPORT_EVERY: usize = 500;
@@ -39,7 +39,7 @@ impl Corpus {
         let mut counts = Counts::default();
         for text in texts {
             let poem = converter.convert(text);
-            if Form::of(&poem).is_none() {
+            if Form::of(&poem).is_none() || has_rare_han(&poem) {
                 counts.irregular += 1;
             } else if seen.insert(poem.clone()) {
                 poems.push(poem);
@@ -89,9 +89,29 @@ impl Corpus {
     }
 }
 
+/// Whether a Han character stands outside U+4E00 to U+9FFF, the range that the corpus keeps.
+fn has_rare_han(poem: &str) -> bool {
+    poem.chars()
+        .any(|c| is_han(c) && !('\u{4e00}'..='\u{9fff}').contains(&c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 讌 becomes 䜩 (U+49E9): right verse, and outside the range of the corpus.
+    #[test]
+    fn leaves_rare_characters_out() {
+        for (poem, kept) in [
+            ("宴集山林遠，移舟客未還。坐來忘主客，一笑共青山。", true),
+            ("讌集山林遠，移舟客未還。坐來忘主客，一笑共青山。", false),
+            ("𠮷集山林遠，移舟客未還。坐來忘主客，一笑共青山。", false),
+        ] {
+            let corpus = Corpus::from_texts(&[poem.to_owned()], &mut |_| {});
+            assert_eq!(corpus.poems.len(), usize::from(kept), "{poem}");
+            assert_eq!(corpus.counts.irregular, usize::from(!kept), "{poem}");
+        }
+    }
 
     #[test]
     fn keeps_regulated_poems_once_and_in_order() {

@@ -126,7 +126,7 @@ pub enum CorpusError {
     /// No poem of a strict form was found.
     #[error(
         "no regulated poem among the {read} texts of {}: wanted 4 or 8 lines of 5 or 7 Han \
-         characters each, closed by ， and 。 in turn, one poem a line",
+         characters (U+4E00 to U+9FFF) each, closed by ， and 。 in turn, one poem a line",
         path.display()
     )]
     NoPoems {

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use serde::{Serialize, Serializer};
+use unicode_script::{Script, UnicodeScript};
 
 use crate::{Layout, ProsodyError, Slot};
 
@@ -11,9 +12,9 @@ pub const COMMA: char = '，';
 /// The mark that closes a couplet.
 pub const FULL_STOP: char = '。';
 
-/// Whether `c` is a Han character of the range the corpus keeps (U+4E00 to U+9FFF).
+/// Whether `c` is of Unicode's script Han, in whatever block: 春, 䜩, 𠮷, 〇, 々.
 pub fn is_han(c: char) -> bool {
-    ('\u{4e00}'..='\u{9fff}').contains(&c)
+    c.script() == Script::Han
 }
 
 /// How many characters a line has, its mark not counted.
@@ -175,6 +176,29 @@ mod tests {
         ] {
             assert_eq!(Form::of(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn han_is_the_script_in_every_block() {
+        for c in [
+            '春',
+            '\u{9fff}',
+            '䜩',
+            '𠮷',
+            '\u{31350}',
+            '\u{f9e1}',
+            '〇',
+            '々',
+        ] {
+            assert!(is_han(c), "{c} U+{:04X}", u32::from(c));
+        }
+        for c in [
+            '，', '。', 'a', '１', 'の', 'カ', '한', 'ㄅ', '*', '□', '\u{3000}', '\u{200b}',
+        ] {
+            assert!(!is_han(c), "{c} U+{:04X}", u32::from(c));
+        }
+        let rare = "䜩集山林远，𠮷光照晚途。坐来忘主客，一笑共提壶。";
+        assert_eq!(Form::of(rare), Some(Form::WuJue));
     }
 
     #[test]
