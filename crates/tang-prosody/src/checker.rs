@@ -8,31 +8,55 @@ use crate::{
     ToneSet, Verdict, rhyme::Rhyme,
 };
 
-/// Judges a whole poem in simplified characters, by 王力《诗词格律》. `None` if it has no strict form
-/// ([`Form::of`]).
+/// How a poem is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Judging<'a> {
+    /// The poem as it was written, character by character, where it was simplified to be judged: 臺 and
+    /// 台 are two rhyme characters, and one after that. `None` if it was not.
+    pub written: Option<&'a str>,
+    /// Whether a wrong tone may be saved in the next line ([`Fault::Saved`]).
+    pub saves: bool,
+}
+
+/// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next
+/// line. `None` if it has no strict form ([`Form::of`]).
 ///
 /// Any reading of a character counts, and one that is not known stands for all. Positions 2, 4, 6
 /// and the ends of the lines are compared with the four sequences. The best one is taken: that with
-/// the fewest wrong tones; of several, one that says of the first line whether it rhymes; of
-/// several, the likeliest.
+/// the fewest wrong tones; of several, that with the fewest saved ones; of several, one that says of the
+/// first line whether it rhymes; of several, the likeliest.
 pub fn check(poem: &str) -> Option<Verdict> {
+    check_by(poem, Judging::default())
+}
+
+/// [`check`], judged otherwise.
+///
+/// # Panics
+///
+/// If the poem as it was written has another number of characters.
+pub fn check_by(poem: &str, judging: Judging) -> Option<Verdict> {
     let form = Form::of(poem)?;
-    let (lines, ends): (Vec<Line>, Vec<char>) = poem
-        .split_terminator([COMMA, FULL_STOP])
-        .filter_map(|text| {
-            let line = Line::read(text, form.line_length());
-            Some((line, text.chars().next_back()?))
-        })
-        .unzip();
-    let rhyme = Rhyme::of(&ends);
+    let lines: Vec<Line> = lines(poem)
+        .map(|text| Line::read(text, form.line_length()))
+        .collect();
+    let ends = ends(poem);
+    let written = judging.written.map_or_else(|| ends.clone(), self::ends);
+    assert_eq!(
+        ends.len(),
+        written.len(),
+        "the same poem, as it was written"
+    );
+    let rhyme = Rhyme::of(&ends, &written);
     let first_line_rhymes = rhyme.holds(0);
     let (sequence, fits) = LineSequence::ALL
-        .map(|sequence| (sequence, fit_all(&lines, sequence)))
+        .map(|sequence| (sequence, fit_all(&lines, sequence, judging.saves)))
         .into_iter()
         .min_by(|(a, fits_a), (b, fits_b)| {
             let key = |sequence: &LineSequence, fits: &[Fit]| {
                 let wrong: usize = fits.iter().map(|fit| fit.wrong.len()).sum();
-                (wrong, sequence.first_line_rhymes() != first_line_rhymes)
+                let saved = fits.iter().filter(|fit| fit.saved).count();
+                let other_start = sequence.first_line_rhymes() != first_line_rhymes;
+                (wrong, saved, other_start)
             };
             let by_prior = || b.prior(form).total_cmp(&a.prior(form));
             key(a, fits_a).cmp(&key(b, fits_b)).then_with(by_prior)
@@ -58,6 +82,17 @@ pub fn check(poem: &str) -> Option<Verdict> {
             })
             .collect(),
     })
+}
+
+fn lines(poem: &str) -> impl Iterator<Item = &str> {
+    poem.split_terminator([COMMA, FULL_STOP])
+}
+
+/// The last character of each line.
+fn ends(poem: &str) -> Vec<char> {
+    lines(poem)
+        .filter_map(|line| line.chars().next_back())
+        .collect()
 }
 
 /// A line by the tones of its characters.
@@ -95,6 +130,8 @@ struct Fit {
     line_type: LineType,
     wrong: Vec<usize>,
     special: bool,
+    /// Whether its one wrong tone is made good in the next line.
+    saved: bool,
 }
 
 impl Fit {
@@ -125,25 +162,47 @@ impl Fit {
             line_type,
             wrong,
             special,
+            saved: false,
         }
     }
 
-    /// What the character at a beat counts as in 对 and 粘: in the special line, the last one is
-    /// oblique as in the usual line.
+    /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level
+    /// for it.
+    fn save(&mut self, line: &Line, next: &Line) {
+        let end = line.length.chars();
+        self.saved = self.line_type == LineType::A
+            && self.wrong == [end - 1]
+            && next.can_be(end - 2, Tone::Level);
+        if self.saved {
+            self.wrong.clear();
+        }
+    }
+
+    /// What the character at a beat counts as in 对 and 粘: in the special line and in one that is saved,
+    /// the last one is as in the usual line.
     fn beat(&self, line: &Line, position: usize) -> ToneSet {
-        if self.special && position == line.length.chars() - 1 {
+        let is_last = position == line.length.chars() - 1;
+        if self.special && is_last {
             Tone::Oblique.into()
+        } else if self.saved && is_last {
+            Tone::Level.into()
         } else {
             line.tones(position)
         }
     }
 }
 
-fn fit_all(lines: &[Line], sequence: LineSequence) -> Vec<Fit> {
-    (0..)
+fn fit_all(lines: &[Line], sequence: LineSequence, saves: bool) -> Vec<Fit> {
+    let mut fits: Vec<Fit> = (0..)
         .zip(lines)
         .map(|(index, line)| Fit::of(line, sequence.line_type(index)))
-        .collect()
+        .collect();
+    if saves {
+        for (fit, couplet) in fits.iter_mut().zip(lines.windows(2)) {
+            fit.save(&couplet[0], &couplet[1]);
+        }
+    }
+    fits
 }
 
 /// The faults of the line at `index`, counted from 0.
@@ -158,6 +217,7 @@ fn faults(lines: &[Line], fits: &[Fit], rhyme: &Rhyme, index: usize) -> Vec<Faul
         }
     };
     note(Fault::Tone, !fit.wrong.is_empty());
+    note(Fault::Saved, fit.saved);
     if index > 0 {
         let before = (&lines[index - 1], &fits[index - 1]);
         let beats = || {

@@ -20,7 +20,7 @@ mod template;
 mod tone;
 mod verdict;
 
-pub use checker::check;
+pub use checker::{Judging, check, check_by};
 pub use error::ProsodyError;
 pub use form::{COMMA, FULL_STOP, Form, LineLength, is_han};
 pub use layout::{Layout, Slot};

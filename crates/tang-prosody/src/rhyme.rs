@@ -6,8 +6,10 @@ use crate::{Readings, RhymeGroup};
 
 /// How the ends of a poem's lines rhyme.
 pub(crate) struct Rhyme<'a> {
-    /// The last character of each line.
+    /// The last character of each line, simplified.
     ends: &'a [char],
+    /// The same as it was written.
+    written: &'a [char],
     /// The group of most even lines; `None` if no even line ends in a known level reading.
     pub(crate) group: Option<RhymeGroup>,
 }
@@ -15,7 +17,7 @@ pub(crate) struct Rhyme<'a> {
 impl<'a> Rhyme<'a> {
     /// Finds the group that most even lines share by any reading. Where there are several, one
     /// with which the first line rhymes, then the one that their commonest readings are in.
-    pub(crate) fn of(ends: &'a [char]) -> Self {
+    pub(crate) fn of(ends: &'a [char], written: &'a [char]) -> Self {
         let best = RhymeGroup::all()
             .map(|group| {
                 let ranks = || even(ends).filter_map(|(_, end)| rank(end, group));
@@ -25,7 +27,11 @@ impl<'a> Rhyme<'a> {
             })
             .max();
         let group = best.and_then(|((lines, ..), group)| (lines > 0).then_some(group));
-        Self { ends, group }
+        Self {
+            ends,
+            written,
+            group,
+        }
     }
 
     /// Whether line `line`, counted from 0, ends in the group, or in a character that is not known.
@@ -35,9 +41,9 @@ impl<'a> Rhyme<'a> {
             .is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
     }
 
-    /// Whether line `line`, an even one counted from 1, ends like one of those before it.
+    /// Whether line `line`, an even one counted from 1, ends like one of those before it, as written.
     pub(crate) fn repeats(&self, line: usize) -> bool {
-        even(self.ends).any(|(before, end)| before < line && end == self.ends[line])
+        even(self.written).any(|(before, end)| before < line && end == self.written[line])
     }
 }
 

@@ -49,7 +49,8 @@ impl Serialize for Share {
 /// The scores of some texts.
 ///
 /// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and
-/// characters are counted in the poems that have one.
+/// characters are counted in the poems that have one. Verdicts in which tones are saved in the next line
+/// give other scores than those of [`crate::check`]: count both only apart.
 ///
 /// Only [`Self::whole`] and what it is made of tell verse from chance: of random lines, some 60 to 70
 /// in 100 single positions are right.
@@ -84,7 +85,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Counts what [`crate::check`] says of one more text.
+    /// Counts what is said of one more text.
     pub fn add(&mut self, verdict: Option<&Verdict>) {
         self.form.count(verdict.is_some());
         let mut count = |share: fn(&mut Self) -> &mut Share, keeps: fn(&Verdict) -> bool| {

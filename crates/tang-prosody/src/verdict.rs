@@ -11,6 +11,9 @@ use crate::{Form, LineSequence, LineType, RhymeGroup, ToneSet};
 pub enum Fault {
     /// 出律: a tone is wrong at position 2, 4, 6 or at the end.
     Tone,
+    /// 对句救: the line is of type A with an oblique tone at position 4 (6 of seven), and the next one saves it by
+    /// a level tone at position 3 (5 of seven). Only looked for where the judging allows it.
+    Saved,
     /// 失对: the second line of a couplet is not opposite to the first at positions 2, 4, 6.
     Dui,
     /// 失粘: the first line of a couplet differs from the line before it there.
@@ -27,8 +30,9 @@ pub enum Fault {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Tone,
+        Self::Saved,
         Self::Dui,
         Self::Nian,
         Self::GuPing,
@@ -41,6 +45,7 @@ impl Fault {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tone => "出律",
+            Self::Saved => "对句救",
             Self::Dui => "失对",
             Self::Nian => "失粘",
             Self::GuPing => "孤平",
@@ -54,6 +59,7 @@ impl Fault {
     pub const fn gloss(self) -> &'static str {
         match self {
             Self::Tone => "a tone out of place",
+            Self::Saved => "a tone out of place, saved in the next line",
             Self::Dui => "a couplet not opposite",
             Self::Nian => "couplets not linked",
             Self::GuPing => "a lone level tone",
@@ -123,8 +129,8 @@ impl Verdict {
         self.rhyme.is_some() && !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
     }
 
-    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence. Then no couplet is
-    /// 失对 or 失粘 either.
+    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no
+    /// couplet is 失对 or 失粘 either.
     pub fn tones_fit(&self) -> bool {
         !self.has(Fault::Tone)
     }
@@ -134,9 +140,10 @@ impl Verdict {
         self.rhymes() && self.tones_fit()
     }
 
-    /// Whether it [passes](Self::passes) without 孤平 and 三平调.
+    /// Whether it [passes](Self::passes) without 孤平, 三平调 and 对句救.
     pub fn passes_strictly(&self) -> bool {
-        self.passes() && !self.has(Fault::GuPing) && !self.has(Fault::SanPing)
+        let forgiven = [Fault::GuPing, Fault::SanPing, Fault::Saved];
+        self.passes() && !forgiven.into_iter().any(|fault| self.has(fault))
     }
 
     /// How many characters of the poem are not known. They stand for any tone and any rhyme.

@@ -1,6 +1,6 @@
 //! What the checker says of famous poems, in the wording of the corpus.
 
-use tang_prosody::{Fault, LineType, Verdict, check};
+use tang_prosody::{Fault, Judging, LineType, Verdict, check, check_by};
 
 fn verdict(poem: &str) -> Verdict {
     check(poem).unwrap_or_else(|| panic!("{poem} has a form"))
@@ -184,4 +184,108 @@ fn only_whole_poems_are_judged() {
     for text in ["", "白日依山尽，", "白日依山尽，黄河入海流。", "a"] {
         assert_eq!(check(text), None, "{text}");
     }
+}
+
+/// A verdict in which tones may be saved in the next line.
+fn saving(poem: &str) -> Verdict {
+    let judging = Judging {
+        saves: true,
+        ..Judging::default()
+    };
+    check_by(poem, judging).unwrap_or_else(|| panic!("{poem} has a form"))
+}
+
+#[test]
+fn a_tone_that_the_next_line_saves_is_named_and_no_fault_of_the_poem() {
+    for (line, poem) in [
+        // 流水如有意 is 平仄平仄仄, 暮禽相与还 仄平平仄平.
+        (
+            3,
+            "清川带长薄，车马去闲闲。流水如有意，暮禽相与还。\
+             荒城临古渡，落日满秋山。迢递嵩高下，归来且闭关。",
+        ),
+        // 高阁客竟去 has a wrong tone at 4 and a free one at 3; 飞 of 小园花乱飞 saves it.
+        (
+            1,
+            "高阁客竟去，小园花乱飞。参差连曲陌，迢递送斜晖。\
+             肠断未忍扫，眼穿仍欲归。芳心向春尽，所得是沾衣。",
+        ),
+        // Five oblique tones, saved by 栖栖吴楚间.
+        (
+            1,
+            "士有不得志，栖栖吴楚间。广陵相遇罢，彭蠡泛舟还。\
+             樯出江中树，波连海上山。风帆明日远，何处更追攀。",
+        ),
+        // Of seven: 南朝四百八十寺 is 平平仄仄仄仄仄, 多少楼台烟雨中 平仄平平平仄平.
+        (
+            3,
+            "千里莺啼绿映红，水村山郭酒旗风。南朝四百八十寺，多少楼台烟雨中。",
+        ),
+    ] {
+        let plain = verdict(poem);
+        assert!(!plain.passes() && !plain.has(Fault::Saved), "{poem}");
+        let verdict = saving(poem);
+        assert!(verdict.passes(), "{poem} {verdict:?}");
+        assert!(!verdict.passes_strictly(), "{poem}");
+        let found = faults(&verdict);
+        assert_eq!(found[0], (line, vec![Fault::Saved]), "{poem}");
+        assert!(found.iter().all(|(_, faults)| *faults == [Fault::Saved]));
+        assert_eq!(verdict.lines[line - 1].line_type, LineType::A);
+        assert_eq!(verdict.lines[line - 1].wrong, []);
+    }
+}
+
+#[test]
+fn only_that_tone_is_saved_and_only_by_the_next_line() {
+    let saved = "士有不得志，栖栖吴楚间。广陵相遇罢，彭蠡泛舟还。";
+    assert!(saving(saved).passes());
+    for (from, to, line, wrong) in [
+        // 越 is oblique: nothing is saved.
+        ("吴楚", "越楚", 0, [4].as_slice()),
+        // A second wrong tone of the line.
+        ("士有", "士山", 0, &[2, 4]),
+        // A line of type B has nobody to save it.
+        ("相遇", "江逢", 2, &[4]),
+    ] {
+        let verdict = saving(&saved.replace(from, to));
+        assert!(!verdict.passes(), "{from} {to}");
+        assert_eq!(verdict.lines[line].wrong, wrong, "{from} {to}");
+        assert!(!verdict.lines[line].faults.contains(&Fault::Saved));
+    }
+}
+
+#[test]
+fn a_poem_that_needs_nothing_saved_is_judged_as_before() {
+    for poem in [
+        "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+        "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。",
+        "渭城朝雨浥轻尘，客舍青青杨柳春。劝君更尽一杯酒，西出阳关无故人。",
+    ] {
+        assert_eq!(saving(poem), verdict(poem));
+    }
+}
+
+#[test]
+fn rhyme_characters_are_told_apart_as_they_were_written() {
+    let simplified = "华堂良宴开，星使自天来。舞转朱丝逐，歌余素扇回。\
+                      水光凌曲槛，夜色霭高台。不在宾阶末，何由接上台。";
+    let written = "華堂良宴開，星使自天來。舞轉朱絲逐，歌餘素扇回。\
+                   水光凌曲檻，夜色靄高臺。不在賓階末，何由接上台。";
+    let by = |written| {
+        let judging = Judging {
+            written: Some(written),
+            ..Judging::default()
+        };
+        check_by(simplified, judging).unwrap()
+    };
+    assert!(verdict(simplified).has(Fault::SameRhyme));
+    assert!(by(simplified).has(Fault::SameRhyme));
+    let verdict = by(written);
+    assert_eq!(
+        (rhyme(&verdict), faults(&verdict)),
+        ("灰".to_owned(), vec![])
+    );
+    // Twice the same one is one.
+    let twice = by(&written.replace("上台", "上臺"));
+    assert_eq!(faults(&twice), [(8, vec![Fault::SameRhyme])]);
 }
