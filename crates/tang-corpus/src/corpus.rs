@@ -4,7 +4,10 @@ use std::{collections::HashSet, path::Path};
 
 use tang_prosody::{Form, is_han};
 
-use crate::{Converter, CorpusError, Npm, Progress, Step, source::read_source};
+use crate::{
+    Converter, CorpusError, LeftOut, Npm, Page, Progress, Step, Unread,
+    source::{Source, read_source},
+};
 
 /// The poems that the model learns from, in the order of their source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,10 @@ pub struct Corpus {
     pub poems: Vec<String>,
     /// What became of the texts.
     pub counts: Counts,
+    /// What a text file has beside its texts. Its titles count as texts without a form.
+    pub left_out: LeftOut,
+    /// Where the first text of a text file that has no form stops being a poem.
+    pub first_unread: Option<Unread>,
 }
 
 /// What became of the texts of a source. Those neither irregular nor repeated were kept.
@@ -30,49 +37,49 @@ impl Corpus {
     /// Converts each text to simplified characters and keeps it if the whole of it has a strict
     /// form ([`Form::of`]) of characters from U+4E00 to U+9FFF and it is no repeat.
     pub fn from_texts(texts: &[String], on_progress: &mut dyn FnMut(Progress)) -> Self {
-        /// Texts between two reports.
-        const REPORT_EVERY: usize = 500;
-
-        let converter = Converter::traditional_to_simplified();
-        let mut seen = HashSet::new();
-        let mut poems = Vec::new();
-        let mut counts = Counts::default();
-        for text in texts {
-            let poem = converter.convert(text);
-            if Form::of(&poem).is_none() || has_rare_han(&poem) {
-                counts.irregular += 1;
-            } else if seen.insert(poem.clone()) {
-                poems.push(poem);
-            } else {
-                counts.repeated += 1;
-            }
-            counts.read += 1;
-            if counts.read.is_multiple_of(REPORT_EVERY) || counts.read == texts.len() {
-                on_progress(Progress {
-                    step: Step::Clean,
-                    done: counts.read as u64,
-                    total: Some(texts.len() as u64),
-                });
-            }
+        let texts = texts.iter().map(|text| Some(text.as_str()));
+        let (poems, counts) = kept(texts, on_progress);
+        Self {
+            poems,
+            counts,
+            left_out: LeftOut::default(),
+            first_unread: None,
         }
-        Self { poems, counts }
+    }
+
+    /// [`Self::from_texts`] of the poems of a page.
+    pub fn from_page(page: Page, on_progress: &mut dyn FnMut(Progress)) -> Self {
+        let texts = page.texts.iter().map(|text| text.poem.as_deref().ok());
+        let (poems, mut counts) = kept(texts, on_progress);
+        counts.read += page.left_out.titles.len();
+        counts.irregular += page.left_out.titles.len();
+        let mut unread = page.texts.into_iter().filter_map(|text| text.poem.err());
+        Self {
+            poems,
+            counts,
+            left_out: page.left_out,
+            first_unread: unread.next(),
+        }
     }
 
     /// The corpus at `path`: the npm package `chinese-poetry` as a `.tgz` or unpacked, a clone of the
-    /// repository of that name, or a UTF-8 text file with one poem a line. A file may be a pipe.
+    /// repository of that name, or a UTF-8 text file ([`Page`]). A file may be a pipe.
     ///
     /// # Errors
     ///
     /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-    /// [`CorpusError::NoPoemFiles`] or [`CorpusError::NotUtf8`] with the file that cannot be read,
-    /// and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    /// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`] or [`CorpusError::NotUtf8`] with the file that
+    /// cannot be read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
     pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
-        let texts = read_source(path, on_progress)?;
-        let corpus = Self::from_texts(&texts, on_progress);
+        let corpus = match read_source(path, on_progress)? {
+            Source::Collection(texts) => Self::from_texts(&texts, on_progress),
+            Source::Page(page) => Self::from_page(page, on_progress),
+        };
         if corpus.poems.is_empty() {
             return Err(CorpusError::NoPoems {
                 path: path.to_owned(),
-                read: texts.len(),
+                read: corpus.counts.read,
+                first: corpus.first_unread,
             });
         }
         Ok(corpus)
@@ -87,6 +94,39 @@ impl Corpus {
         let texts = npm.fetch(on_progress)?;
         Ok(Self::from_texts(&texts, on_progress))
     }
+}
+
+/// The poems among texts, and what became of each; `None` is a text that could not be read as a poem.
+fn kept<'a>(
+    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+    on_progress: &mut dyn FnMut(Progress),
+) -> (Vec<String>, Counts) {
+    /// Texts between two reports.
+    const REPORT_EVERY: usize = 500;
+
+    let total = texts.len();
+    let converter = Converter::traditional_to_simplified();
+    let mut seen = HashSet::new();
+    let mut poems = Vec::new();
+    let mut counts = Counts::default();
+    for text in texts {
+        let poem = text.map(|text| converter.convert(text));
+        let regular = poem.filter(|poem| Form::of(poem).is_some() && !has_rare_han(poem));
+        match regular {
+            None => counts.irregular += 1,
+            Some(poem) if seen.insert(poem.clone()) => poems.push(poem),
+            Some(_) => counts.repeated += 1,
+        }
+        counts.read += 1;
+        if counts.read.is_multiple_of(REPORT_EVERY) || counts.read == total {
+            on_progress(Progress {
+                step: Step::Clean,
+                done: counts.read as u64,
+                total: Some(total as u64),
+            });
+        }
+    }
+    (poems, counts)
 }
 
 /// Whether a Han character stands outside U+4E00 to U+9FFF, the range that the corpus keeps.

@@ -7,6 +7,8 @@ use std::{
 
 use tang_files::FileKind;
 
+use crate::Unread;
+
 /// The sources that need no npm, named in every error of the fetch.
 const OTHER_SOURCES: &str = "or use `--from PATH`: the package's .tgz, its unpacked folder, a clone of the \
      chinese-poetry repository, or a UTF-8 text file with one poem a line";
@@ -114,7 +116,7 @@ pub enum CorpusError {
     /// A text file has another encoding.
     #[error(
         "{} is not UTF-8 (byte {offset} breaks it): convert it first, \
-         for example `iconv -f GBK -t UTF-8 OLD > NEW`",
+         for example `iconv -f GBK -t UTF-8 OLD > NEW`, or from BIG5",
         path.display()
     )]
     NotUtf8 {
@@ -126,14 +128,17 @@ pub enum CorpusError {
     /// No poem of a strict form was found.
     #[error(
         "no regulated poem among the {read} texts of {}: wanted 4 or 8 lines of 5 or 7 Han \
-         characters (U+4E00 to U+9FFF) each, closed by ， and 。 in turn, one poem a line",
-        path.display()
+         characters (U+4E00 to U+9FFF) each, closed by ， and 。 in turn, one poem a line or an empty line between two{}",
+        path.display(),
+        first.as_ref().map_or_else(String::new, |first| format!("; {first}"))
     )]
     NoPoems {
         /// Where they were read.
         path: PathBuf,
         /// The number of texts read.
         read: usize,
+        /// Where the first text of a text file stops being a poem.
+        first: Option<Unread>,
     },
     /// Too few poems to hold some back for validation.
     #[error("{got} poem cannot be split: wanted at least {wanted}, one of them for validation")]

@@ -2,7 +2,7 @@
 //! characters, cleaned to the four strict forms, and split into training and validation poems.
 //!
 //! ```text
-//! file / Npm -> Corpus -> Split -> CorpusFolder
+//! Page / Npm -> Corpus -> Split -> CorpusFolder
 //!                 |
 //!                 +-> Statistics, NextCharacters
 //! ```
@@ -19,6 +19,9 @@ mod error;
 mod fetch;
 mod inflated;
 mod next_characters;
+mod page;
+mod page_row;
+mod page_verse;
 mod poem_files;
 mod program;
 mod progress;
@@ -26,6 +29,7 @@ mod source;
 mod split;
 mod statistics;
 mod text_file;
+mod unread;
 
 pub use converter::Converter;
 pub use corpus::{Corpus, Counts};
@@ -33,6 +37,8 @@ pub use corpus_folder::CorpusFolder;
 pub use error::CorpusError;
 pub use fetch::Npm;
 pub use next_characters::NextCharacters;
+pub use page::{LeftOut, Page, PageText};
 pub use progress::{Progress, Step};
 pub use split::Split;
 pub use statistics::{FormStatistics, Statistics};
+pub use unread::{Unread, UnreadReason};

@@ -1,22 +1,27 @@
-//! A plain text file with one poem a line.
+//! A plain text file of poems.
 
 use std::path::Path;
 
-use crate::CorpusError;
+use tang_files::FileKind;
 
-/// The lines of the file that are not blank, without space around them. `path` is what errors call
-/// it.
-pub(crate) fn read_text(path: &Path, bytes: &[u8]) -> Result<Vec<String>, CorpusError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| CorpusError::NotUtf8 {
-        path: path.to_owned(),
-        offset: error.valid_up_to() + 1,
-    })?;
-    Ok(text
-        .strip_prefix('\u{feff}')
-        .unwrap_or(text)
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect())
+use crate::{CorpusError, Page};
+
+impl Page {
+    /// The page in a file with these bytes, which `path` names in errors.
+    ///
+    /// # Errors
+    ///
+    /// [`CorpusError::Kind`] for a file that is no plain text, [`CorpusError::NotUtf8`] for text in
+    /// another encoding.
+    pub fn of_file(path: &Path, bytes: &[u8]) -> Result<Self, CorpusError> {
+        if let Some(kind) = FileKind::of(bytes) {
+            let path = path.to_owned();
+            return Err(CorpusError::Kind { path, kind });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| CorpusError::NotUtf8 {
+            path: path.to_owned(),
+            offset: error.valid_up_to() + 1,
+        })?;
+        Ok(Self::read(text))
+    }
 }

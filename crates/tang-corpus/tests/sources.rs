@@ -149,6 +149,45 @@ fn other_encodings_are_refused_with_the_way_to_convert() {
 }
 
 #[test]
+fn files_that_are_no_text_are_named_with_what_to_do() {
+    let utf_16: Vec<u8> = POEMS[0].encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (bytes, wanted) in [
+        (
+            b"PK\x03\x04\x14\0".as_slice(),
+            "poems.txt is a zip archive: unpack it",
+        ),
+        (b"\xfd7zXZ\0", "compressed by xz: unpack it"),
+        (
+            &[b"\xff\xfe", utf_16.as_slice()].concat(),
+            "iconv -f UTF-16 -t UTF-8",
+        ),
+        (&utf_16, "iconv -f UTF-16LE -t UTF-8"),
+        (b"[{\"paragraphs\": []}]", "is JSON: take its poems out"),
+        (b"%PDF-1.7", "is a PDF document"),
+    ] {
+        let error = read_text(bytes).unwrap_err();
+        assert!(matches!(error, CorpusError::Kind { .. }), "{error:?}");
+        assert!(error.to_string().contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn poems_of_many_rows_are_kept_and_what_is_dropped_is_counted() {
+    let rows = POEMS[0].replace('，', "？\r").replace('。', "！\r");
+    let text = format!(
+        "登鹳雀楼\r王之涣\r{rows}\r{}\r{}\r黄河入海。\r\r{rows}",
+        POEMS[1], POEMS[2]
+    );
+    let corpus = read_text(text).unwrap();
+    assert_eq!(corpus.poems, POEMS);
+    let counts = corpus.counts;
+    assert_eq!((counts.read, counts.irregular, counts.repeated), (7, 3, 1));
+    assert_eq!(corpus.left_out.titles, ["登鹳雀楼", "王之涣"]);
+    let first = corpus.first_unread.unwrap();
+    assert_eq!((first.line, first.text.as_str()), (10, "黄河入海"));
+}
+
+#[test]
 fn sources_without_a_poem_are_refused() {
     for text in ["", "\n\n", "x", "登鹳雀楼\n王之涣\n"] {
         let error = read_text(text).unwrap_err();
@@ -200,7 +239,7 @@ fn a_text_file_splits_without_a_folder() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("poems.txt");
     fs::write(&path, POEMS.join("\n")).unwrap();
-    let split = Split::load(&path, &mut |_| {}).unwrap();
+    let split = Split::of(&read(&path).unwrap().poems).unwrap();
     assert_eq!(split.train, POEMS[..2]);
     assert_eq!(split.validation, POEMS[2..]);
 }

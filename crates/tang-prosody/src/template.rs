@@ -1,6 +1,6 @@
 //! A poem of which some characters are given.
 
-use crate::{Layout, LineLength, ProsodyError, Slot, is_han};
+use crate::{Layout, LineLength, ProsodyError, Slot, is_han, line_mark};
 
 /// Characters that stand for a free place when a template is read.
 const FREE: [char; 3] = ['*', '＊', '□'];
@@ -57,9 +57,9 @@ impl Template {
     /// If it has no line, lines of other lengths than 5 or 7 or of several, or anything else in
     /// it.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
-        let is_mark = |c: char| c.is_whitespace() || "，。,.、；;！？!?".contains(c);
+        let is_break = |c: char| c.is_whitespace() || line_mark(c).is_some();
         let lines: Vec<Vec<char>> = text
-            .split(is_mark)
+            .split(is_break)
             .filter(|line| !line.is_empty())
             .map(|line| line.chars().collect())
             .collect();
@@ -151,7 +151,15 @@ mod tests {
     #[test]
     fn reads_what_people_type() {
         let wanted = Template::parse("春****，眠****。").unwrap();
-        for text in ["春****\n眠****", "春＊＊＊＊,眠□□□□.", " 春**** 眠**** "] {
+        for text in [
+            "春****\n眠****",
+            "春＊＊＊＊,眠□□□□.",
+            " 春**** 眠**** ",
+            "春****？眠****！",
+            "春****:眠****;",
+            "春****：\r\n眠****、\r\n",
+            "春****\r眠****\r",
+        ] {
             assert_eq!(Template::parse(text).unwrap(), wanted, "{text}");
         }
         assert_eq!(wanted.layout(), Layout::new(2, LineLength::Five));

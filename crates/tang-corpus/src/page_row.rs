@@ -1,0 +1,225 @@
+//! One row of a page: runs of Han characters between marks and spaces.
+
+use tang_prosody::{is_han, line_mark};
+
+/// Brackets around notes of an editor.
+const BRACKETS: [(&[char], &[char]); 4] = [
+    (&['(', '（'], &[')', '）']),
+    (&['[', '［', '【'], &[']', '］', '】']),
+    (&['〔', '〖'], &['〕', '〗']),
+    (&['{', '｛'], &['}', '｝']),
+];
+
+/// Numerals that count poems.
+const NUMERALS: &str = "〇零一二三四五六七八九十百";
+
+/// Han characters up to a mark, or up to the end of the row.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Run {
+    /// The characters, each with its place in the row, counted from 1.
+    pub(crate) chars: Vec<(u32, char)>,
+    /// The indices of characters with a space, quotation mark or the like before them.
+    pub(crate) gaps: Vec<usize>,
+    /// The mark that closes it, in full width.
+    pub(crate) mark: Option<char>,
+    /// The first character that is none of a poem, with its place.
+    pub(crate) stray: Option<(u32, char)>,
+    /// Whether a dash stands before it, as before an author's name.
+    pub(crate) after_dash: bool,
+}
+
+impl Run {
+    /// The characters.
+    pub(crate) fn text(&self) -> String {
+        self.chars.iter().map(|(_, c)| c).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.chars.is_empty() && self.stray.is_none()
+    }
+
+    /// Whether it counts poems: 一、 or 其二：
+    fn is_number(&self) -> bool {
+        let text = self.text();
+        let numeral = text.strip_prefix('其').unwrap_or(&text);
+        matches!(self.mark, Some('、' | '：' | '。'))
+            && (1..=3).contains(&numeral.chars().count())
+            && numeral.chars().all(|c| NUMERALS.contains(c))
+    }
+
+    /// The run cut at its gaps; the mark is that of the last part.
+    pub(crate) fn parts(&self) -> Vec<Run> {
+        let starts = self.gaps.iter().copied();
+        let mut cuts: Vec<usize> = std::iter::once(0).chain(starts).collect();
+        cuts.push(self.chars.len());
+        cuts.dedup();
+        let last = cuts.len().saturating_sub(2);
+        let parts = cuts.windows(2).enumerate();
+        parts
+            .map(|(index, cut)| Run {
+                chars: self.chars[cut[0]..cut[1]].to_vec(),
+                mark: self.mark.filter(|_| index == last),
+                after_dash: self.after_dash,
+                ..Run::default()
+            })
+            .collect()
+    }
+}
+
+/// One row, without what is no verse and said to be none: notes in brackets, numbers, quotation marks.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    /// Its line of the page, counted from 1.
+    pub(crate) number: usize,
+    /// What is visible in it, as it was typed.
+    pub(crate) text: String,
+    /// The runs.
+    pub(crate) runs: Vec<Run>,
+    /// Notes that were left out.
+    pub(crate) notes: usize,
+    /// Numbers that were left out.
+    pub(crate) numbers: usize,
+}
+
+impl Row {
+    pub(crate) fn read(number: usize, typed: &str) -> Self {
+        let chars: Vec<(u32, char)> = (1..).zip(typed.chars()).collect();
+        let mut row = Self {
+            number,
+            text: typed.chars().filter(|c| !is_space(*c)).collect(),
+            runs: Vec::new(),
+            notes: 0,
+            numbers: 0,
+        };
+        let noted = notes(&chars);
+        let is_noted = |at: u32| noted.iter().any(|(from, to)| (*from..=*to).contains(&at));
+        let outside = |(at, c): &&(u32, char)| is_han(*c) && !is_noted(*at);
+        // A row that is all in brackets is a note if it is no verse.
+        let marks = chars.iter().filter(|(_, c)| line_mark(*c).is_some());
+        if chars.iter().any(|c| outside(&c)) || marks.count() < 2 {
+            row.notes = noted.len();
+            row.runs(chars.iter().filter(|(at, _)| !is_noted(*at)));
+        } else {
+            let is_bracket = |at: u32| noted.iter().any(|(from, to)| at == *from || at == *to);
+            row.runs(chars.iter().filter(|(at, _)| !is_bracket(*at)));
+        }
+        if row.runs.first().is_some_and(Run::is_number) {
+            row.runs.remove(0);
+            row.numbers += 1;
+        }
+        row
+    }
+
+    fn runs<'a>(&mut self, chars: impl Iterator<Item = &'a (u32, char)>) {
+        let mut run = Run::default();
+        let mut is_gap = false;
+        let mut in_number = false;
+        let mut before: Option<(u32, char)> = None;
+        for &(at, c) in chars {
+            // Whatever was left out before this one is a gap.
+            is_gap |= before.is_some_and(|(place, _)| at != place + 1);
+            // One hyphen may be the bullet of a list.
+            let is_dash = is_dash(c) || c == '-' && before.is_some_and(|(_, c)| c == '-');
+            before = Some((at, c));
+            let is_digit = is_digit(c);
+            self.numbers += usize::from(is_digit && !in_number);
+            in_number = is_digit;
+            if is_han(c) {
+                if is_gap && !run.chars.is_empty() {
+                    run.gaps.push(run.chars.len());
+                }
+                is_gap = false;
+                run.chars.push((at, c));
+            } else if let Some(mark) = line_mark(c) {
+                if !run.is_empty() {
+                    run.mark = Some(mark);
+                    self.runs.push(std::mem::take(&mut run));
+                }
+                is_gap = false;
+            } else if is_dash {
+                if !run.is_empty() {
+                    self.runs.push(std::mem::take(&mut run));
+                }
+                run.after_dash = true;
+            } else if is_digit || is_space(c) || is_ornament(c) {
+                is_gap |= !is_invisible(c);
+            } else {
+                run.stray.get_or_insert((at, c));
+            }
+        }
+        if !run.is_empty() {
+            self.runs.push(run);
+        }
+    }
+
+    /// Takes the author's name off that a dash sets apart at the end of the last line of verse, or that is
+    /// the whole row.
+    pub(crate) fn take_author(&mut self) -> Option<String> {
+        let last = self.runs.last()?;
+        let is_author = last.after_dash && last.mark.is_none() && last.stray.is_none();
+        let is_apart = match self.runs.len().checked_sub(2) {
+            Some(before) => self.runs[before].mark.is_some(),
+            None => true,
+        };
+        (is_author && is_apart)
+            .then(|| self.runs.pop())?
+            .map(|run| run.text())
+    }
+
+    /// Whether there is nothing to read in it.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// How many runs a mark closes.
+    pub(crate) fn marks(&self) -> usize {
+        self.runs.iter().filter(|run| run.mark.is_some()).count()
+    }
+}
+
+/// The places of the brackets around notes, both counted in.
+fn notes(chars: &[(u32, char)]) -> Vec<(u32, u32)> {
+    let mut notes = Vec::new();
+    let mut rest = chars.iter();
+    while let Some((from, c)) = rest.next() {
+        let Some((_, closing)) = BRACKETS.iter().find(|(opening, _)| opening.contains(c)) else {
+            continue;
+        };
+        let mut ahead = rest.clone();
+        if let Some((to, _)) = ahead.find(|(_, c)| closing.contains(c)) {
+            notes.push((*from, *to));
+            rest = ahead;
+        }
+    }
+    notes
+}
+
+/// White space, and characters that show nothing.
+pub(crate) fn is_space(c: char) -> bool {
+    c.is_whitespace() || is_invisible(c)
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Digits in any width, circle or superscript, as notes and verses are numbered with.
+fn is_digit(c: char) -> bool {
+    c.is_numeric() && !is_han(c)
+}
+
+/// What stands before the name of an author.
+fn is_dash(c: char) -> bool {
+    matches!(c, '‐'..='―' | '－')
+}
+
+/// Quotation marks, and what pages put before or between lines.
+fn is_ornament(c: char) -> bool {
+    matches!(c,
+        '"' | '\'' | '“' | '”' | '‘' | '’' | '「'..='』' | '｢' | '｣' | '〈'..='》' | '〝'..='〟'
+        | '﹁'..='﹄' | '＂' | '＇' | '«' | '»' | '*' | '＊' | '#' | '＃' | '>' | '＞' | '|' | '｜' | '•' | '·'
+        | '・' | '‧' | '●' | '◆' | '■' | '※' | '☆' | '★' | '…' | '⋯' | '~' | '～' | '〜' | '=' | '＝'
+        | '_' | '＿' | '+' | '-' | '/' | '／' | '`')
+}
