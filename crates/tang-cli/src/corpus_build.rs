@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, Npm, Split, Step};
 
-use crate::{note::note, progress::CorpusBars, stop_request::StopRequest};
+use crate::{note::note, poem_input::left_out, progress::CorpusBars, stop_request::StopRequest};
 
 /// The folder of the corpus, if no other is named.
 pub const CORPUS_FOLDER: &str = "data";
@@ -43,13 +43,53 @@ pub fn build_corpus(
     folder.write(&corpus, &split)?;
     request.release();
     drop(bars);
+    note_kept(&corpus);
+    Ok(corpus)
+}
+
+/// Reads the poems of a file, and says what was not kept.
+///
+/// # Errors
+///
+/// Those of [`Corpus::read`].
+pub fn read_corpus(path: &Path) -> Result<Corpus, CorpusError> {
+    let mut bars = CorpusBars::default();
+    let corpus = Corpus::read(path, &mut |progress| bars.show(progress))?;
+    drop(bars);
+    if corpus.poems.len() < corpus.counts.read || !corpus.left_out.is_empty() {
+        note_kept(&corpus);
+    }
+    Ok(corpus)
+}
+
+/// The split of a corpus folder, or of the poems in a file.
+///
+/// # Errors
+///
+/// Those of [`CorpusFolder::open`], or of [`Corpus::read`] and [`Split::of`].
+pub fn open_split(path: &Path) -> Result<Split, CorpusError> {
+    if path.is_dir() {
+        CorpusFolder::new(path).open()
+    } else {
+        Split::of(&read_corpus(path)?.poems)
+    }
+}
+
+/// Says how many texts were kept, and what became of the others.
+fn note_kept(corpus: &Corpus) {
     let counts = corpus.counts;
-    note(format_args!(
+    let mut text = format!(
         "kept {} of {} texts: {} have another form, {} are repeats",
         corpus.poems.len(),
         counts.read,
         counts.irregular,
         counts.repeated
-    ));
-    Ok(corpus)
+    );
+    if let Some(first) = &corpus.first_unread {
+        text += &format!("; the first without a form: {first}");
+    }
+    if !corpus.left_out.is_empty() {
+        text += &format!("; left out: {}", left_out(&corpus.left_out));
+    }
+    note(text);
 }

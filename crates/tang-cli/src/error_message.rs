@@ -21,9 +21,14 @@ pub fn error_message(error: &anyhow::Error) -> String {
 
 /// Why stdout could not be written, if that is what went wrong. Whatever goes wrong with a file is
 /// told with its path; an error of the system that says nothing more is stdout's.
-pub fn stdout_error(error: &anyhow::Error) -> Option<&io::Error> {
+fn stdout_error(error: &anyhow::Error) -> Option<&io::Error> {
     // Not `downcast_ref` of the whole, which finds a cause below a context as well.
     error.chain().next()?.downcast_ref()
+}
+
+/// Whether the reader of stdout has had enough, as `head` has.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    stdout_error(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@
 //! after wrong usage, 130 after an interrupt; `tang check` says with 1 that a poem is wrong, and with 2
 //! that there is none to read.
 
-use std::{io, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use tang_corpus::CorpusError;
 
 use crate::{
     command_line::{Cli, command_line},
-    error_message::{error_message, stdout_error},
+    error_message::{error_message, is_closed_pipe},
     note::note,
     stop_request::INTERRUPTED,
     usage_error::usage_error,
@@ -71,9 +71,4 @@ fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Whether the reader of stdout has had enough, as `head` has.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    stdout_error(error).is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

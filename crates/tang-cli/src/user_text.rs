@@ -20,7 +20,12 @@ pub fn user_text(typed: &str) -> String {
             _ => c,
         })
         .collect();
-    CONVERTER.convert(&text)
+    simplified(&text)
+}
+
+/// Simplified characters, and the rest as it is.
+pub fn simplified(typed: &str) -> String {
+    CONVERTER.convert(typed)
 }
 
 #[cfg(test)]

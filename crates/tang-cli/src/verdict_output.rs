@@ -7,8 +7,11 @@ use std::{
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
+use tang_corpus::{Converter, PageText, Unread};
 use tang_files::escape_value;
-use tang_prosody::{COMMA, FULL_STOP, Fault, Form, LineVerdict, Scores, Share, Verdict};
+use tang_prosody::{
+    COMMA, FULL_STOP, Fault, Form, Judging, LineVerdict, Scores, Share, Verdict, check_by,
+};
 
 const RIGHT: Style = AnsiColor::Green.on_default();
 const WRONG: Style = AnsiColor::Red.on_default().bold();
@@ -16,24 +19,42 @@ const WRONG: Style = AnsiColor::Red.on_default().bold();
 /// A poem and what the rules say about it, as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct JudgedPoem<'a> {
+    /// As it was typed.
     text: &'a str,
     passes: bool,
     passes_strictly: bool,
     faults: Vec<Fault>,
     /// `null` for a text without a strict form.
     verdict: Option<Verdict>,
+    /// Where such a text stops being a poem.
+    unread: Option<&'a Unread>,
+    /// What was said if no tone were saved in the next line: the table counts it, so that its figures are those
+    /// of `tang eval`.
+    #[serde(skip)]
+    unsaved: Option<Verdict>,
 }
 
 impl<'a> JudgedPoem<'a> {
-    /// `verdict` is that on `text`.
-    pub fn new(text: &'a str, verdict: Option<Verdict>) -> Self {
+    /// Judges a text by its simplified characters, and its rhyme characters as they were typed.
+    pub fn new(text: &'a PageText, converter: &Converter) -> Self {
+        let judged = |saves| {
+            let written = text.poem.as_deref().ok()?;
+            let judging = Judging {
+                written: Some(written),
+                saves,
+            };
+            check_by(&converter.convert(written), judging)
+        };
+        let verdict = judged(true);
         let is = |question: fn(&Verdict) -> bool| verdict.as_ref().is_some_and(question);
         Self {
-            text,
+            text: &text.typed,
             passes: is(Verdict::passes),
             passes_strictly: is(Verdict::passes_strictly),
             faults: verdict.iter().flat_map(Verdict::faults).collect(),
             verdict,
+            unread: text.poem.as_ref().err(),
+            unsaved: judged(false),
         }
     }
 
@@ -46,7 +67,7 @@ impl<'a> JudgedPoem<'a> {
 /// Prints a poem line by line with its tones, and what is wrong with it.
 pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     let Some(verdict) = &poem.verdict else {
-        return write_formless(out, poem.text);
+        return write_formless(out, poem);
     };
     let length = verdict.form.line_length();
     writeln!(
@@ -61,9 +82,10 @@ pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
         verdict.sequence,
         yes_or_no(verdict.tones_fit()),
     )?;
-    let lines = poem.text.split_inclusive([COMMA, FULL_STOP]);
+    let characters: Vec<char> = poem.text.chars().collect();
+    let lines = characters.chunks(length.chars() + 1);
     for (text, line) in lines.zip(&verdict.lines) {
-        write_line(out, text, line)?;
+        write_line(out, &String::from_iter(text), line)?;
     }
     if verdict.unknown() > 0 {
         writeln!(
@@ -111,17 +133,20 @@ fn write_line(out: &mut impl Write, text: &str, line: &LineVerdict) -> io::Resul
 }
 
 /// The beginning only, and escaped: such a text may be anything.
-fn write_formless(out: &mut impl Write, text: &str) -> io::Result<()> {
+fn write_formless(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     const SHOWN: usize = 32;
-    let mut beginning: String = text.chars().take(SHOWN).collect();
-    if beginning.len() < text.len() {
+    let mut beginning: String = poem.text.chars().take(SHOWN).collect();
+    if beginning.len() < poem.text.len() {
         beginning.push('…');
     }
     writeln!(out, "  {}", escape_value(&beginning))?;
+    write!(out, "{}: no form; ", styled(WRONG, "broken"))?;
+    if let Some(unread) = poem.unread {
+        write!(out, "{unread}; ")?;
+    }
     writeln!(
         out,
-        "{}: no form; wanted are 4 or 8 lines of 5 or 7 Han characters, closed by {COMMA} and {FULL_STOP} in turn",
-        styled(WRONG, "broken")
+        "wanted are 4 or 8 lines of 5 or 7 Han characters, closed by {COMMA} and {FULL_STOP} in turn"
     )
 }
 
@@ -160,30 +185,35 @@ pub fn write_summary(out: &mut impl Write, poems: &[JudgedPoem]) -> io::Result<(
     for (head, _) in COLUMNS {
         write!(out, " {head}")?;
     }
-    writeln!(out)?;
+    writeln!(out, "   saved")?;
     let mut all = Scores::default();
+    let mut all_saved = Share::default();
     let kinds = Form::ALL.into_iter().map(Some).chain([None]);
     for kind in kinds {
         let mut scores = Scores::default();
+        let mut saved = Share::default();
         for poem in poems {
             if poem.verdict().map(|verdict| verdict.form) == kind {
-                scores.add(poem.verdict());
+                scores.add(poem.unsaved.as_ref());
+                saved.count(poem.passes);
             }
         }
         if scores.form.whole > 0 {
             let name = kind.map_or("none", Form::name);
-            write_row(out, name, &scores)?;
+            write_row(out, name, &scores, saved)?;
         }
         all.merge(&scores);
+        all_saved += saved;
     }
-    write_row(out, "all ", &all)
+    write_row(out, "all ", &all, all_saved)
 }
 
 /// The name has four columns.
-fn write_row(out: &mut impl Write, name: &str, scores: &Scores) -> io::Result<()> {
+fn write_row(out: &mut impl Write, name: &str, scores: &Scores, saved: Share) -> io::Result<()> {
     write!(out, "{name} {:>7}", scores.form.whole)?;
-    for (_, share) in COLUMNS {
-        match share(scores).rate() {
+    let shares = COLUMNS.iter().map(|(_, share)| share(scores));
+    for share in shares.chain([saved]) {
+        match share.rate() {
             Some(rate) => write!(out, " {:>7.1}", 100.0 * rate)?,
             None => write!(out, " {:>7}", "-")?,
         }

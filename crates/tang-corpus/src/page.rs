@@ -51,6 +51,13 @@ pub struct LeftOut {
     pub numbers: usize,
 }
 
+impl LeftOut {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.titles.is_empty() && self.notes + self.numbers == 0
+    }
+}
+
 impl Page {
     /// Reads a page.
     pub fn read(text: &str) -> Self {

@@ -1,11 +1,11 @@
 //! Training and validation poems.
 
-use std::{collections::HashSet, path::Path};
+use std::collections::HashSet;
 
 use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::Vocabulary;
 
-use crate::{Corpus, CorpusError, CorpusFolder, Progress};
+use crate::CorpusError;
 
 /// One poem in this many is held back.
 const VALIDATION_EVERY: usize = 20;
@@ -63,20 +63,6 @@ impl Split {
             validation.extend(train.pop());
         }
         Ok(Self { train, validation })
-    }
-
-    /// The split at `path`: that of a [`CorpusFolder`] if it is a folder, else that of the poems in
-    /// a text file.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`CorpusFolder::open`], or of [`Corpus::read`] and [`Split::of`].
-    pub fn load(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
-        if path.is_dir() {
-            CorpusFolder::new(path).open()
-        } else {
-            Self::of(&Corpus::read(path, on_progress)?.poems)
-        }
     }
 
     /// The characters of all poems, those held back included.

@@ -46,7 +46,7 @@ impl fmt::Display for Unread {
             text,
             reason,
         } = self;
-        let text = text.escape_debug();
+        let text = tang_files::escape_value(text);
         write!(f, "line {line}, character {character}: `{text}` {reason}")
     }
 }

@@ -15,7 +15,7 @@ fn sample_is_clean_and_has_all_forms() {
     for row in Statistics::of(&corpus.poems).forms {
         assert!(row.poems >= 20, "{row:?}");
     }
-    let split = Split::load(Path::new(SAMPLE), &mut |_| {}).unwrap();
+    let split = Split::of(&corpus.poems).unwrap();
     assert!(split.validation.len() >= 5);
 }
 

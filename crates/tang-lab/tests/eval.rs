@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tang_corpus::Split;
+use tang_corpus::{Corpus, Split};
 use tang_generate::{GenerationConfig, Search};
 use tang_lab::{Eval, EvalOptions, EvalRow, LabModel, eval};
 use tang_model::{ModelConfig, Transformer, Weights, device};
@@ -11,7 +11,8 @@ use tang_tokenizer::Vocabulary;
 
 fn sample() -> Split {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/sample.txt");
-    Split::load(Path::new(path), &mut |_| {}).unwrap()
+    let corpus = Corpus::read(Path::new(path), &mut |_| {}).unwrap();
+    Split::of(&corpus.poems).unwrap()
 }
 
 fn lab<'a>(texts: impl IntoIterator<Item = &'a str>) -> LabModel {

@@ -5,6 +5,9 @@ use crate::{Layout, LineLength, ProsodyError, Slot, is_han, line_mark};
 /// Characters that stand for a free place when a template is read.
 const FREE: [char; 3] = ['*', '＊', '□'];
 
+/// What ends a line without a mark.
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
+
 /// The lines of a poem, with the characters that are fixed beforehand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
@@ -57,11 +60,20 @@ impl Template {
     /// If it has no line, lines of other lengths than 5 or 7 or of several, or anything else in
     /// it.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
-        let is_break = |c: char| c.is_whitespace() || line_mark(c).is_some();
+        let is_end = |c: char| line_mark(c).is_some() || LINE_ENDS.contains(&c);
         let lines: Vec<Vec<char>> = text
-            .split(is_break)
-            .filter(|line| !line.is_empty())
-            .map(|line| line.chars().collect())
+            .split(is_end)
+            .flat_map(|line| {
+                let together: Vec<char> = line.chars().filter(|c| !c.is_whitespace()).collect();
+                // Spaces stand between lines, or between the characters of one.
+                match together.len() {
+                    5 | 7 => vec![together],
+                    _ => line
+                        .split_whitespace()
+                        .map(|line| line.chars().collect())
+                        .collect(),
+                }
+            })
             .collect();
         let Some(first) = lines.first() else {
             return Err(ProsodyError::EmptyTemplate);
@@ -159,6 +171,8 @@ mod tests {
             "春****:眠****;",
             "春****：\r\n眠****、\r\n",
             "春****\r眠****\r",
+            "春 * * * *，眠 * * * *。",
+            "春 * * * *\n眠 * * * *\n",
         ] {
             assert_eq!(Template::parse(text).unwrap(), wanted, "{text}");
         }

@@ -8,13 +8,14 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use tang_prosody::{Verdict, check};
+use tang_corpus::Converter;
+use tang_prosody::Verdict;
 
 use crate::{
-    error_message::error_message,
+    error_message::{error_message, is_closed_pipe},
     json_output::write_json,
     note::note,
-    poem_input::read_poems,
+    poem_input::{left_out, read_page},
     verdict_output::{JudgedPoem, write_poem, write_summary},
 };
 
@@ -27,10 +28,14 @@ const UNREADABLE: u8 = 2;
 /// What the output and the exit code mean.
 const HELP: &str = "\
 A poem passes if its even lines rhyme and its tones follow one of four sequences at positions 2, 4, 6
-and at the ends of the lines. Each tone is shown: 平 level, 仄 oblique, 中 both, ？ unknown; one that is
-wrong in brackets. The table has percentages: of poems, of single positions (place), of couplets (对, 粘),
-and of the lines that break a rule (孤平, 三平调). The exit code is 0 if all poems pass, 1 if one does
-not, 2 if none can be read.
+and at the ends of the lines, or are saved in the next line (对句救). Each tone is shown: 平 level, 仄
+oblique, 中 both, ？ unknown; one that is wrong in brackets. The table has percentages: of poems, of single
+positions (place), of couplets (对, 粘), of the lines that break a rule (孤平, 三平调), all of them without
+对句救; the last column is 'both' with it. The exit code is 0 if all poems pass, 1 if one does not, 2 if
+none can be read.
+
+Lines may be closed by any mark or by the ends of equally long rows. Titles and authors above a poem, notes
+in brackets and numbers are left out. Where a text is no poem, its line and character are named.
 
 Example:
   tang check poems.txt --strict";
@@ -42,7 +47,7 @@ pub struct Options {
     /// A text file, one poem a line or an empty line between two; `-` is stdin
     #[arg(value_name = "FILE", default_value = "-")]
     file: PathBuf,
-    /// Forbid 孤平 and 三平调, too
+    /// Forbid 孤平, 三平调 and 对句救, too
     #[arg(long)]
     strict: bool,
     /// Print a table of shares by form only, as for more than 20 poems
@@ -55,40 +60,27 @@ pub struct Options {
 
 /// Prints a verdict a poem, or a table.
 pub fn run(options: &Options) -> Result<ExitCode> {
-    let poems = match read_poems(&options.file) {
-        Ok(poems) => poems,
+    let page = match read_page(&options.file) {
+        Ok(page) => page,
         Err(error) => {
             note(format_args!("error: {}", error_message(&error)));
             return Ok(ExitCode::from(UNREADABLE));
         }
     };
-    let judged: Vec<JudgedPoem> = poems
-        .iter()
-        .map(|text| JudgedPoem::new(text, check(text)))
-        .collect();
-    // Colours go to terminals only, and not where NO_COLOR is set.
-    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
-    if options.json {
-        judged
-            .iter()
-            .try_for_each(|poem| write_json(&mut out, poem))?;
-    } else if options.summary || judged.len() > SHOWN {
-        if !options.summary {
-            note(format_args!(
-                "{} poems: their shares only; --json prints each verdict",
-                judged.len()
-            ));
-        }
-        write_summary(&mut out, &judged)?;
-    } else {
-        for (index, poem) in judged.iter().enumerate() {
-            if index > 0 {
-                writeln!(out)?;
-            }
-            write_poem(&mut out, poem)?;
-        }
+    if !page.left_out.is_empty() {
+        note(format_args!("left out: {}", left_out(&page.left_out)));
     }
-    out.flush()?;
+    let converter = Converter::traditional_to_simplified();
+    let judged: Vec<JudgedPoem> = page
+        .texts
+        .iter()
+        .map(|text| JudgedPoem::new(text, &converter))
+        .collect();
+    match print(options, &judged).map_err(anyhow::Error::from) {
+        // Whoever has read enough still wants the verdict.
+        Err(error) if is_closed_pipe(&error) => {}
+        result => result?,
+    }
     let passes = |verdict: &Verdict| {
         if options.strict {
             verdict.passes_strictly()
@@ -102,4 +94,30 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn print(options: &Options, judged: &[JudgedPoem]) -> io::Result<()> {
+    // Colours go to terminals only, and not where NO_COLOR is set.
+    let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
+    if options.json {
+        judged
+            .iter()
+            .try_for_each(|poem| write_json(&mut out, poem))?;
+    } else if options.summary || judged.len() > SHOWN {
+        if !options.summary {
+            note(format_args!(
+                "{} poems: their shares only; --json prints each verdict",
+                judged.len()
+            ));
+        }
+        write_summary(&mut out, judged)?;
+    } else {
+        for (index, poem) in judged.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            write_poem(&mut out, poem)?;
+        }
+    }
+    out.flush()
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use tang_generate::Task;
+use tang_prosody::plain_marks;
 
 use crate::{
     poem_generation::{Assignment, write_poems},
@@ -15,7 +16,7 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang continue 春风 -n 3")]
 pub struct Options {
-    /// The beginning of the poem; `,` and `.` stand for ， and 。
+    /// The beginning of the poem; each mark closes a line, as ， or 。
     text: String,
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -24,8 +25,9 @@ pub struct Options {
 /// Prints the poems, what was given included, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
+    let text = plain_marks(&user_text(&options.text));
     let assignment = Assignment {
-        task: Task::continuation(&user_text(&options.text), &loaded.vocabulary)?,
+        task: Task::continuation(&text, &loaded.vocabulary)?,
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang data --from poems.txt --out data")]
 pub struct Options {
-    /// A text file with one poem a line, the chinese-poetry package (.tgz or folder) or repository;
+    /// A text file of poems, the chinese-poetry package (.tgz or folder) or repository;
     /// fetched with npm if not given
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,

@@ -14,9 +14,14 @@ use tang_lab::EvalOptions;
 use tang_prosody::Form;
 
 use crate::{
-    corpus_build::CORPUS_FOLDER, json_output::write_json, lab_model::open_lab_model,
-    loaded_model::CheckpointArgs, note::note, number::whole, progress::CorpusBars,
-    search_args::SearchArgs, setting_args::SettingArgs,
+    corpus_build::{CORPUS_FOLDER, open_split},
+    json_output::write_json,
+    lab_model::open_lab_model,
+    loaded_model::CheckpointArgs,
+    note::note,
+    number::whole,
+    search_args::SearchArgs,
+    setting_args::SettingArgs,
 };
 
 /// Which poems, and how they are written.
@@ -37,7 +42,7 @@ pub struct Options {
     setting: SettingArgs,
     #[command(flatten)]
     search: SearchArgs,
-    /// A corpus folder, or a text file with one poem a line, for held-out poems, heads and copied
+    /// A corpus folder, or a text file of poems, for held-out poems, heads and copied
     /// lines [default: data]
     #[arg(long, value_name = "PATH")]
     corpus: Option<PathBuf>,
@@ -51,10 +56,7 @@ pub struct Options {
 impl Options {
     fn split(&self) -> Result<Split> {
         Ok(match &self.corpus {
-            Some(path) => {
-                let mut bars = CorpusBars::default();
-                Split::load(path, &mut |progress| bars.show(progress))?
-            }
+            Some(path) => open_split(path)?,
             None => CorpusFolder::new(CORPUS_FOLDER).open()?,
         })
     }

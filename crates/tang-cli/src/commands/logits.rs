@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use tang_generate::{Logits, position_logits};
 use tang_model::{ModelFolder, Transformer};
+use tang_prosody::plain_marks;
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{loaded_model::CheckpointArgs, number::whole, user_text::user_text};
@@ -76,7 +77,7 @@ impl Options {
         };
         let loaded = self.checkpoint.open()?;
         let mut tokens = vec![NEWLINE];
-        tokens.extend(loaded.vocabulary.encode(&user_text(text))?);
+        tokens.extend(loaded.vocabulary.encode(&plain_marks(&user_text(text)))?);
         Ok((loaded.model, tokens))
     }
 }

@@ -8,16 +8,16 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use tang_corpus::{Corpus, CorpusError, CorpusFolder, NextCharacters};
+use tang_corpus::{CorpusError, CorpusFolder, NextCharacters};
 use tang_generate::{CachedDecoder, Task, next_tokens};
+use tang_prosody::plain_marks;
 
 use crate::{
-    corpus_build::CORPUS_FOLDER,
+    corpus_build::{CORPUS_FOLDER, read_corpus},
     json_output::write_json,
     loaded_model::{CheckpointArgs, LoadedModel},
     note::note,
     number::whole,
-    progress::CorpusBars,
     user_text::user_text,
 };
 
@@ -31,7 +31,7 @@ pub struct Options {
     /// Number of characters to list
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = whole(1..=u32::MAX))]
     top: u32,
-    /// A corpus folder, or a text file with one poem a line [default: data, left out if missing]
+    /// A corpus folder, or a text file of poems [default: data, left out if missing]
     #[arg(long, value_name = "PATH")]
     corpus: Option<PathBuf>,
     /// Print one JSON object a character
@@ -57,7 +57,7 @@ struct Row {
 /// Prints the most likely characters.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
-    let text = user_text(&options.text);
+    let text = plain_marks(&user_text(&options.text));
     let task = if text.is_empty() {
         Task::open()
     } else {
@@ -89,11 +89,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn poems(path: Option<&Path>) -> Result<Option<Vec<String>>> {
     let folder = CorpusFolder::new(path.unwrap_or(Path::new(CORPUS_FOLDER)));
     match path {
-        Some(file) if !file.is_dir() => {
-            let mut bars = CorpusBars::default();
-            let corpus = Corpus::read(file, &mut |progress| bars.show(progress))?;
-            Ok(Some(corpus.poems))
-        }
+        Some(file) if !file.is_dir() => Ok(Some(read_corpus(file)?.poems)),
         Some(_) => Ok(Some(folder.poems()?)),
         None => match folder.poems() {
             Err(error @ CorpusError::NotBuilt { .. }) => {

@@ -16,13 +16,12 @@ use tang_model::{ModelConfig, ModelPreset};
 use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{
-    corpus_build::{CORPUS_FOLDER, build_corpus},
+    corpus_build::{CORPUS_FOLDER, build_corpus, open_split},
     device_args::DeviceArgs,
     example_heads::example_heads,
     note::note,
     number::{count, whole},
     path_output::print_path,
-    progress::CorpusBars,
     shell_word::shell_word,
     stop_request::{INTERRUPTED, StopRequest},
     training_environment::prepare_environment,
@@ -47,7 +46,7 @@ pub struct Options {
     /// Key/value heads of minimind-4l: 4, 2 or 1 [default: 2]
     #[arg(long, value_name = "N", value_parser = count::<usize>)]
     kv_heads: Option<usize>,
-    /// A text file with one poem a line, or a corpus folder [default: data, built if missing]
+    /// A text file of poems, or a corpus folder [default: data, built if missing]
     #[arg(long, value_name = "PATH")]
     corpus: Option<PathBuf>,
     /// Folder of the run [default: checkpoints/runs/MODEL-PRESET]
@@ -114,8 +113,7 @@ impl Options {
 
     fn split(&self, request: &StopRequest) -> Result<Split> {
         if let Some(path) = &self.corpus {
-            let mut bars = CorpusBars::default();
-            return Ok(Split::load(path, &mut |progress| bars.show(progress))?);
+            return Ok(open_split(path)?);
         }
         let folder = CorpusFolder::new(CORPUS_FOLDER);
         // A run to resume was started on some corpus already; the published one is no guess at it.

@@ -9,7 +9,7 @@ use crate::{
     poem_output::Breaks,
     rule_args::RuleArgs,
     sampling_args::SamplingArgs,
-    user_text::user_text,
+    user_text::simplified,
 };
 
 /// Which form.
@@ -31,7 +31,7 @@ pub struct Options {
 /// Prints the poems, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
     let template = match &options.template {
-        Some(text) => Template::parse(&user_text(text))?,
+        Some(text) => Template::parse(&simplified(text))?,
         None => Template::free(options.form.into()),
     };
     let loaded = options.sampling.checkpoint.open()?;

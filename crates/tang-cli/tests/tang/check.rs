@@ -11,6 +11,11 @@ use crate::{
 
 const STRICT: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 const TRADITIONAL: &str = "白日依山盡，黃河入海流。欲窮千里目，更上一層樓。";
+/// Its fourth and last rhyme are one character after they are simplified.
+const TWO_RHYMES: &str = "華堂良宴開，星使自天來。舞轉朱絲逐，歌餘素扇回。\
+                          水光凌曲檻，夜色靄高臺。不在賓階末，何由接上台。";
+/// 士有不得志 has an oblique tone for a level one, and 吴 of the next line saves it.
+const SAVED: &str = "士有不得志，栖栖吴楚间。广陵相遇罢，彭蠡泛舟还。";
 /// 孤平 in the second line, else as the one above.
 const LENIENT: &str = "白日依山尽，日河入海流。欲穷千里目，更上一层楼。";
 /// Rhymes, but not in its tones.
@@ -79,11 +84,150 @@ fn one_wrong_poem_of_many_decides() {
 }
 
 #[test]
-fn traditional_characters_and_typed_marks_are_understood() {
-    let typed = TRADITIONAL.replace('，', ",\n").replace('。', ".\n");
+fn what_was_typed_is_judged_and_shown() {
+    let typed = TRADITIONAL.replace('，', "?\n").replace('。', ".\n");
     let ended = check(typed, &[]);
     assert_eq!(ended.code, Some(0), "{}", ended.stdout);
-    assert_eq!(ended.stdout, check(STRICT, &[]).stdout);
+    assert_eq!(ended.stderr, "");
+    let shown = [
+        ("白日依山尽，", "白日依山盡？"),
+        ("黄河入海流。", "黃河入海流。"),
+        ("欲穷千里目，", "欲窮千里目？"),
+        ("更上一层楼。", "更上一層樓。"),
+    ];
+    let wanted = check(STRICT, &[]).stdout;
+    let wanted = shown
+        .iter()
+        .fold(wanted, |text, (from, to)| text.replace(from, to));
+    assert_eq!(ended.stdout, wanted);
+}
+
+#[test]
+fn two_rhyme_characters_that_are_simplified_to_one_are_two() {
+    let json = |text: &str| -> serde_json::Value {
+        serde_json::from_str(&check(text, &["--json"]).stdout).unwrap()
+    };
+    assert_eq!(check(TWO_RHYMES, &["--strict"]).code, Some(0));
+    let poem = json(TWO_RHYMES);
+    assert_eq!(
+        (&poem["text"], &poem["unread"]),
+        (&TWO_RHYMES.into(), &().into())
+    );
+    assert_eq!(poem["verdict"]["rhyme"], "灰");
+    for twice in [
+        TWO_RHYMES.replace("上台", "上臺"),
+        TWO_RHYMES.replace("高臺", "高台"),
+    ] {
+        let poem = json(&twice);
+        assert_eq!(poem["faults"], serde_json::json!(["重韵"]), "{twice}");
+        assert_eq!(
+            (&poem["passes"], &poem["text"]),
+            (&false.into(), &twice.into())
+        );
+    }
+}
+
+#[test]
+fn a_tone_that_the_next_line_saves_is_named_and_not_strict() {
+    let (lenient, strict) = (check(SAVED, &[]), check(SAVED, &["--strict"]));
+    assert_eq!((lenient.code, strict.code), (Some(0), Some(1)));
+    assert_eq!(lenient.stdout, strict.stdout);
+    let lines: Vec<&str> = lenient.stdout.lines().collect();
+    assert!(lines[1].ends_with("A 对句救"), "{}", lenient.stdout);
+    assert_eq!(
+        lines[5],
+        "passes, but not --strict: 对句救 (a tone out of place, saved in the next line)"
+    );
+    // The table counts as `tang eval` does, and with what is saved in a column of its own.
+    let table = check(SAVED, &["--summary"]).stdout;
+    let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(last[..6], ["all", "1", "100.0", "0.0", "0.0", "0.0"]);
+    assert_eq!(last.last(), Some(&"100.0"), "{table}");
+    assert_eq!(check(SAVED, &["--summary"]).code, Some(0));
+}
+
+#[test]
+fn a_pasted_page_is_read() {
+    let page = "《登鹳雀楼》\n[唐] 王之涣\n\n１　白日依山尽[1]，黄河入海流。\n\
+                ２　欲穷千里目，更上一层楼（一作更上）。\n\n寻隐者不遇\n床前看月光\n疑是地上霜\n\
+                举头望山月\n低头思故乡\n";
+    let ended = check(page, &["--json"]);
+    let poems: Vec<serde_json::Value> = ended
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let texts: Vec<&str> = poems
+        .iter()
+        .filter_map(|poem| poem["text"].as_str())
+        .collect();
+    assert_eq!(texts, [STRICT, WRONG]);
+    assert_eq!(
+        ended.stderr,
+        "left out: 3 titles or authors (《登鹳雀楼》, [唐]王之涣, 寻隐者不遇), 3 notes in brackets, 2 numbers\n"
+    );
+    assert_eq!(ended.code, Some(1));
+    assert_eq!(
+        check(STRICT.replace('，', "。"), &["--strict"]).code,
+        Some(0)
+    );
+    assert_eq!(
+        check(STRICT.replace(['，', '。'], "\r"), &["--strict"]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn the_place_that_cannot_be_read_is_named() {
+    let text = "登鹳雀楼\n白日依山尽，\n黄河a海流。\n欲穷千里目，\n更上一层楼。\n";
+    let ended = check(text, &[]);
+    assert_eq!(ended.code, Some(1));
+    let wanted = "broken: no form; line 3, character 3: `a` (U+0061) is neither a Han character nor a mark: put \
+                  the right one, or delete it; wanted are 4 or 8 lines";
+    assert!(ended.stdout.contains(wanted), "{}", ended.stdout);
+    let json: serde_json::Value = serde_json::from_str(&check(text, &["--json"]).stdout).unwrap();
+    let unread = &json["unread"];
+    assert_eq!(
+        (&unread["line"], &unread["character"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(unread["text"], "a");
+    assert!(unread["reason"].as_str().unwrap().ends_with("or delete it"));
+}
+
+/// `head` closes the pipe before all is written.
+#[test]
+fn the_exit_code_is_the_verdict_though_nobody_reads_it() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("poems.txt");
+    let code = |text: &str, flags: &[&str]| {
+        fs::write(&path, text).unwrap();
+        let mut child = tang(["check"])
+            .arg(&path)
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        child.wait().unwrap().code()
+    };
+    for flags in [[].as_slice(), &["--json"], &["--summary"]] {
+        let many = format!("{STRICT}\n").repeat(3_000);
+        assert_eq!(code(&many, flags), Some(0), "{flags:?}");
+        assert_eq!(
+            code(&format!("{many}{WRONG}\n"), flags),
+            Some(1),
+            "{flags:?}"
+        );
+        assert_eq!(
+            code(
+                &format!("{many}{LENIENT}\n"),
+                &[flags, &["--strict"]].concat()
+            ),
+            Some(1)
+        );
+        assert_eq!(code("", flags), Some(2), "{flags:?}");
+    }
 }
 
 #[test]
@@ -186,7 +330,15 @@ fn a_pipe_is_read() {
 fn what_cannot_be_read_is_told_with_another_code() {
     let folder = TempDir::new().unwrap();
     for (bytes, wanted) in [
-        (b"\xff\xfe".as_slice(), "not UTF-8"),
+        (b"\xff\xff".as_slice(), "not UTF-8"),
+        (
+            b"\xff\xfe",
+            "UTF-16 text: convert it, for example `iconv -f UTF-16 -t UTF-8",
+        ),
+        (b"PK\x03\x04", "a zip archive: unpack it"),
+        (b"\x1f\x8b\x08", "compressed by gzip: unpack it"),
+        (b"\xfd7zXZ\0", "compressed by xz: unpack it"),
+        (b"[{\"paragraphs\": []}]", "JSON: take its poems out"),
         (b"", "is empty"),
         (" \n\u{3000}\n".as_bytes(), "is empty"),
     ] {

@@ -47,6 +47,46 @@ fn typed_text_may_be_traditional_and_have_ascii_marks_and_line_breaks() {
         "白日依山盡，黃河入海流。欲窮",
         "白日依山尽,黄河入海流.欲穷",
         " 白日依山尽，\n　黄河入海流。\n欲穷\n",
+        "白日依山尽？黄河入海流！欲穷",
+        "白日依山尽;黄河入海流:欲穷",
+        "白日依山尽、黄河入海流．欲穷",
+    ] {
+        assert_eq!(poem(typed), wanted, "{typed}");
+    }
+    for (typed, wanted) in [
+        ("春眠不觉晓？", "春眠不觉晓，"),
+        ("春眠?处处!", "春眠，处处。"),
+    ] {
+        for command in ["next", "logits"] {
+            let said = |text| prints(&[command, text, "--checkpoint", &model]);
+            assert_eq!(said(typed), said(wanted), "{command} {typed}");
+        }
+        assert_eq!(poem(typed), poem(wanted), "{typed}");
+    }
+}
+
+#[test]
+fn a_template_may_have_any_marks_and_rows() {
+    let model = model();
+    let poem = |template| {
+        prints(&[
+            "write",
+            "--template",
+            template,
+            "--seed",
+            "5",
+            "--checkpoint",
+            &model,
+        ])
+    };
+    let wanted = poem("春****，眠****。");
+    for typed in [
+        "春****？眠****！",
+        "春****:眠****;",
+        "春****\n眠****\n",
+        "春****\r\n眠****",
+        "春**** 眠****",
+        "春 * * * *，\n眠 * * * *。",
     ] {
         assert_eq!(poem(typed), wanted, "{typed}");
     }

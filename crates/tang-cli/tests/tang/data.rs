@@ -1,12 +1,12 @@
 //! `tang data`.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use tang_files::FolderLock;
 use tempfile::TempDir;
 
 use crate::{
-    model::argument,
+    model::{argument, model},
     work::{SAMPLE, fails, fails_in, prints, run, sample, tang},
 };
 
@@ -154,6 +154,100 @@ fn files_that_it_did_not_write_are_left_alone() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
+/// Poems whose marks and rows are those of other keyboards and editors, with what is none among them.
+fn odd_poems() -> String {
+    let sample = sample();
+    let mut poems = sample.lines();
+    let mut text = String::from("\u{feff}");
+    for (index, poem) in poems.by_ref().take(40).enumerate() {
+        text += &match index % 5 {
+            0 => poem.replace('。', "？"),
+            1 => poem.replace('，', "!").replace('。', "；"),
+            2 => poem.replace('，', "，\r\n").replace('。', "。\r\n"),
+            3 => poem.replace('。', "。\r"),
+            _ => poem.replace(['，', '。'], "\n"),
+        };
+        text += "\n\n";
+    }
+    text + "天地玄黄。\n\n" + sample.lines().next().unwrap()
+}
+
+#[test]
+fn all_commands_read_the_same_poems_and_say_what_they_drop() {
+    let model = model();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("odd.txt");
+    fs::write(&path, odd_poems()).unwrap();
+    let path = path.to_str().unwrap();
+    let out = folder.path().join("corpus");
+    let out = out.to_str().unwrap();
+    let kept =
+        "kept 40 of 42 texts: 1 have another form, 1 are repeats; the first without a form: line ";
+    let run_of = |words: &[&str]| {
+        let ended = run(&mut tang(words));
+        assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
+        ended
+    };
+    for words in [
+        ["data", "--from", path, "--out", out].as_slice(),
+        &["train", "--dry-run", "--steps", "1", "--corpus", path],
+        &["next", "春风", "--corpus", path, "--checkpoint", &model],
+        &[
+            "eval",
+            "--form",
+            "五绝",
+            "--poems",
+            "1",
+            "--corpus",
+            path,
+            "--checkpoint",
+            &model,
+        ],
+    ] {
+        let ended = run_of(words);
+        assert!(ended.stderr.contains(kept), "{words:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains("`天地玄黄` has length 4"),
+            "{}",
+            ended.stderr
+        );
+    }
+    let poems: Vec<String> = sample().lines().take(40).map(str::to_owned).collect();
+    let written = fs::read_to_string(Path::new(out).join("tang.txt")).unwrap();
+    assert_eq!(written.lines().collect::<Vec<_>>(), poems);
+    let judged = run(&mut tang(["check", path, "--json"])).stdout;
+    let formless = judged
+        .lines()
+        .filter(|line| line.contains("\"verdict\":null"));
+    assert_eq!((judged.lines().count(), formless.count()), (42, 1));
+    // A corpus of which all is kept has nothing to say.
+    let ended = run_of(&["next", "春风", "--corpus", SAMPLE, "--checkpoint", &model]);
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn titles_in_a_file_are_told() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("titled.txt");
+    let sample = sample();
+    let titled: String = sample
+        .lines()
+        .take(5)
+        .map(|poem| format!("无题\n{poem}\n"))
+        .collect();
+    fs::write(&path, titled).unwrap();
+    let ended = run(tang(["data", "--from"])
+        .arg(&path)
+        .arg("--out")
+        .arg(folder.path()));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("kept 5 of 10 texts: 5 have another form, 0 are repeats; left out: 5 titles or authors (无题, 无题, 无题, …)"),
+        "{}",
+        ended.stderr
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_device_is_no_corpus() {
@@ -180,6 +274,11 @@ fn a_source_that_cannot_be_used_is_told() {
     for (from, wanted) in [
         ("no/such/file".to_owned(), "cannot read no/such/file"),
         (gbk_file(&folder), "is not UTF-8 (byte"),
+        (
+            file("poems.zip", "PK\u{3}\u{4}"),
+            "poems.zip is a zip archive: unpack it",
+        ),
+        (file("a.json", "[{}]"), "a.json is JSON: take its poems out"),
         (
             file("prose.txt", "天地玄黄\n"),
             "no regulated poem among the 1 texts",
