@@ -50,7 +50,7 @@ pub fn left_out(left_out: &LeftOut) -> String {
     let mut named: Vec<String> = titles
         .iter()
         .take(NAMED)
-        .map(|title| title.escape_debug().to_string())
+        .map(|title| tang_files::escape_value(title))
         .collect();
     named.extend((titles.len() > NAMED).then(|| "…".to_owned()));
     let titles = count(titles.len(), "title or author", "titles or authors");
