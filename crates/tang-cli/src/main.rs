@@ -24,6 +24,7 @@ mod corpus_build;
 mod device_args;
 mod error_message;
 mod example_heads;
+mod given;
 mod json_output;
 mod lab_model;
 mod loaded_model;

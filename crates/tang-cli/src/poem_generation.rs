@@ -14,6 +14,7 @@ use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
+    given::Given,
     loaded_model::LoadedModel,
     note::note,
     poem_output::{Breaks, PoemJson, PoemOutput},
@@ -25,6 +26,8 @@ use crate::{
 pub struct Assignment {
     /// Prompt and constraints.
     pub task: Task,
+    /// The characters of the poem that were given.
+    pub given: Given,
     /// How the poem is printed.
     pub breaks: Breaks,
 }
@@ -46,7 +49,12 @@ pub fn write_poems(
     let mut writer = PoemWriter {
         assignment,
         loaded,
-        output: PoemOutput::new(io::stdout().lock(), assignment.breaks, sampling.traditional),
+        output: PoemOutput::new(
+            io::stdout().lock(),
+            assignment.breaks,
+            sampling.traditional,
+            &assignment.given,
+        ),
         poems,
         failed: 0,
     };

@@ -1,13 +1,16 @@
 //! Poems on stdout.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use serde::Serialize;
-use tang_corpus::Converter;
+use tang_corpus::Traditional;
 use tang_files::is_invisible;
 use tang_prosody::{COMMA, FULL_STOP};
 
-use crate::json_output::write_json;
+use crate::{given::Given, json_output::write_json};
 
 /// Where a poem is broken into lines of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,22 +46,29 @@ pub struct PoemJson {
 pub struct PoemOutput<W> {
     out: W,
     breaks: Breaks,
-    traditional: Option<Converter>,
+    traditional: Option<Traditional<'static>>,
+    /// Characters printed at the places that were given, whatever the model has read there.
+    given: HashMap<usize, char>,
     poems: usize,
     /// What the poem being printed has that is not printed yet, as conversion wants whole lines.
     pending: String,
+    /// Characters of the poem that are printed.
+    printed: usize,
     break_due: bool,
 }
 
 impl<W: Write> PoemOutput<W> {
     /// Prints to `out`, stdout but for tests.
-    pub fn new(out: W, breaks: Breaks, traditional: bool) -> Self {
+    pub fn new(out: W, breaks: Breaks, traditional: bool, given: &Given) -> Self {
+        let traditional = traditional.then(Traditional::default);
         Self {
             out,
             breaks,
-            traditional: traditional.then(Converter::simplified_to_traditional),
+            given: given.printed(traditional.as_ref()),
+            traditional,
             poems: 0,
             pending: String::new(),
+            printed: 0,
             break_due: false,
         }
     }
@@ -76,6 +86,7 @@ impl<W: Write> PoemOutput<W> {
             writeln!(self.out)?;
         }
         self.poems += 1;
+        self.printed = 0;
         Ok(())
     }
 
@@ -107,15 +118,13 @@ impl<W: Write> PoemOutput<W> {
 
     /// Prints a poem as one line of JSON.
     pub fn json(&mut self, mut poem: PoemJson) -> io::Result<()> {
-        if self.traditional.is_some() {
-            let lines = poem.text.split_inclusive([COMMA, FULL_STOP]);
-            poem.text = lines.map(|line| self.converted(line)).collect();
-        }
+        poem.text = self.converted(&poem.text, 0);
         write_json(&mut self.out, &poem)
     }
 
     fn write_pending(&mut self) -> io::Result<()> {
-        let text = self.converted(&self.pending);
+        let text = self.converted(&self.pending, self.printed);
+        self.printed += self.pending.chars().count();
         self.pending.clear();
         // A vocabulary may hold anything.
         for c in text.chars() {
@@ -128,22 +137,28 @@ impl<W: Write> PoemOutput<W> {
         Ok(())
     }
 
-    fn converted(&self, text: &str) -> String {
-        match &self.traditional {
-            Some(converter) => converter.convert(text),
-            None => text.to_owned(),
-        }
+    /// A part of the poem as it is printed; `start` characters stand before it.
+    fn converted(&self, text: &str, start: usize) -> String {
+        let convert = |table: &Traditional| table.convert(text);
+        let converted = self.traditional.as_ref().map(convert);
+        let characters = converted.as_deref().unwrap_or(text).chars();
+        (start..)
+            .zip(characters)
+            .map(|(place, c)| self.given.get(&place).copied().unwrap_or(c))
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::user_text::UserText;
 
     const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 
     fn printed(breaks: Breaks, traditional: bool, poems: &[&str]) -> String {
-        let mut output = PoemOutput::new(Vec::new(), breaks, traditional);
+        let given = Given::opening(UserText::new("白日依山盡"));
+        let mut output = PoemOutput::new(Vec::new(), breaks, traditional, &given);
         for poem in poems {
             output.poem(poem).unwrap();
         }
@@ -154,9 +169,9 @@ mod tests {
     fn lines_or_couplets_are_broken_and_poems_parted() {
         assert_eq!(
             printed(Breaks::Lines, false, &[POEM]),
-            "白日依山尽，\n黄河入海流。\n欲穷千里目，\n更上一层楼。\n"
+            "白日依山盡，\n黄河入海流。\n欲穷千里目，\n更上一层楼。\n"
         );
-        let couplets = "白日依山尽，黄河入海流。\n欲穷千里目，更上一层楼。\n";
+        let couplets = "白日依山盡，黄河入海流。\n欲穷千里目，更上一层楼。\n";
         assert_eq!(
             printed(Breaks::Couplets, false, &[POEM, POEM]),
             format!("{couplets}\n{couplets}")
@@ -168,9 +183,9 @@ mod tests {
     #[test]
     fn a_poem_ends_with_one_line_break_wherever_it_ends() {
         for (poem, wanted) in [
-            ("白日依山尽。", "白日依山尽。\n"),
-            ("白日依山尽，", "白日依山尽，\n"),
-            ("白日依山尽，黄河", "白日依山尽，\n黄河\n"),
+            ("白日依山尽。", "白日依山盡。\n"),
+            ("白日依山尽，", "白日依山盡，\n"),
+            ("白日依山尽，黄河", "白日依山盡，\n黄河\n"),
         ] {
             assert_eq!(printed(Breaks::Lines, false, &[poem]), wanted);
         }

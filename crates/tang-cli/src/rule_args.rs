@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use tang_generate::{GenerateError, Rules, Task, Wanted};
+use tang_generate::{Exemption, GenerateError, Rules, Task, Wanted};
 use tang_prosody::{LineSequence, RhymeGroup, Template};
 
-use crate::{loaded_model::LoadedModel, note::note};
+use crate::{given::Given, loaded_model::LoadedModel, note::note};
 
 /// Rhyme, tones, repetitions.
 #[derive(Args)]
@@ -43,12 +43,26 @@ impl RuleArgs {
         }
     }
 
-    /// The task of writing `template` under these rules; what had to be relaxed is told on stderr.
+    /// Whether there is a rule about tones or rhyme.
+    pub fn sounds(&self) -> bool {
+        let rules = self.rules();
+        rules.tones.is_some() || rules.rhyme.is_some()
+    }
+
+    /// The task of writing `template` under these rules; what had to be relaxed is told on stderr,
+    /// with the characters that were typed.
     ///
     /// # Errors
     ///
     /// Those of [`Task::verse`].
-    pub fn task(&self, template: &Template, loaded: &LoadedModel) -> Result<Task> {
+    pub fn task(&self, template: &Template, given: &Given, loaded: &LoadedModel) -> Result<Task> {
+        let typed = |exemption: &Exemption| {
+            let place = template.layout().position(exemption.line, exemption.column);
+            Exemption {
+                character: given.typed(place).unwrap_or(exemption.character),
+                ..*exemption
+            }
+        };
         let task = Task::verse(
             template,
             &self.rules(),
@@ -56,10 +70,14 @@ impl RuleArgs {
             loaded.context(),
         );
         let task = task.map_err(|error| match error {
-            GenerateError::Unkept { .. } => anyhow!("{error} (--relax does so)"),
+            GenerateError::Unkept { exemptions } => {
+                let exemptions = exemptions.iter().map(typed).collect();
+                let error = GenerateError::Unkept { exemptions };
+                anyhow!("{error} (--relax does so)")
+            }
             error => error.into(),
         })?;
-        for exemption in task.exemptions() {
+        for exemption in task.exemptions().iter().map(typed) {
             note(format_args!("relaxed: {exemption}"));
         }
         Ok(task)

@@ -1,35 +1,184 @@
-//! The text that a user typed, as the model knows text.
+//! The text that a user typed, beside the same text as the model knows it.
 
 use std::sync::LazyLock;
 
-use tang_corpus::Converter;
-use tang_prosody::{COMMA, FULL_STOP};
+use anyhow::{Result, anyhow};
+use tang_corpus::{Converter, Traditional};
+use tang_prosody::{PlacedCharacter, ProsodyError, Readings, is_han, line_mark, plain_marks};
+use tang_tokenizer::{TokenizerError, Vocabulary};
 
 /// Made once, as building its tables takes longer than a poem.
 static CONVERTER: LazyLock<Converter> = LazyLock::new(Converter::traditional_to_simplified);
 
-/// Simplified characters, `，` and `。` for the ASCII marks, and no white space: how the lines of a
-/// pasted poem are broken or indented means nothing.
-pub fn user_text(typed: &str) -> String {
-    let text: String = typed
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .map(|c| match c {
-            ',' => COMMA,
-            '.' => FULL_STOP,
-            _ => c,
-        })
-        .collect();
-    simplified(&text)
+/// A text as it was typed and in simplified characters, pair by pair.
+#[derive(Debug, Clone, Default)]
+pub struct UserText(Vec<UserCharacter>);
+
+#[derive(Debug, Clone, Copy)]
+struct UserCharacter {
+    /// Its place in what was typed, white space counted, from 1.
+    position: usize,
+    typed: char,
+    /// As it was typed, but marks of full width for those of ASCII.
+    printed: char,
+    /// In simplified characters, with `，` or `。` for each mark.
+    plain: char,
 }
 
-/// Simplified characters, and the rest as it is.
-pub fn simplified(typed: &str) -> String {
-    CONVERTER.convert(typed)
+impl UserCharacter {
+    /// The simplified form if the model knows it, or else what was typed.
+    fn reading(self, vocabulary: &Vocabulary) -> Option<char> {
+        [self.plain, self.printed]
+            .into_iter()
+            .find(|c| vocabulary.id(*c).is_some())
+    }
+}
+
+impl UserText {
+    /// The text of an argument, without white space.
+    pub fn new(typed: &str) -> Self {
+        Self::of(typed, |c| !c.is_whitespace())
+    }
+
+    /// The text of a template, in which white space may part lines.
+    pub fn of_lines(typed: &str) -> Self {
+        Self::of(typed, |_| true)
+    }
+
+    fn of(typed: &str, is_kept: impl Fn(char) -> bool) -> Self {
+        let mut characters: Vec<UserCharacter> = (1..)
+            .zip(typed.chars())
+            .filter(|(_, typed)| is_kept(*typed))
+            .map(|(position, typed)| {
+                let printed = line_mark(typed).unwrap_or(typed);
+                UserCharacter {
+                    position,
+                    typed,
+                    printed,
+                    plain: printed,
+                }
+            })
+            .collect();
+        let printed: String = characters.iter().map(|c| c.printed).collect();
+        // Neither changes the count of characters.
+        let plain = plain_marks(&CONVERTER.convert(&printed));
+        for (character, plain) in characters.iter_mut().zip(plain.chars()) {
+            character.plain = plain;
+        }
+        Self(characters)
+    }
+
+    /// The number of characters, white space not counted.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The characters as they were typed.
+    pub fn typed(&self) -> impl Iterator<Item = char> {
+        self.0.iter().map(|c| c.typed)
+    }
+
+    /// The text in simplified characters.
+    pub fn plain(&self) -> String {
+        self.0.iter().map(|c| c.plain).collect()
+    }
+
+    /// The text as the model reads it: as it was typed if the model knows all of that (who writes 乾
+    /// in a simplified text does not mean 干), or else in simplified characters.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenizerError::UnknownCharacters`] with those typed that the model does not know.
+    pub fn read(&self, vocabulary: &Vocabulary) -> Result<String, TokenizerError> {
+        self.read_by(vocabulary, |c| vocabulary.id(c).is_some())
+    }
+
+    /// Heads or a template as the model reads them: Han characters as in [`read`](Self::read),
+    /// others as they are. With `sounds`, it reads as typed only what has known tones and rhymes.
+    ///
+    /// # Errors
+    ///
+    /// One for all characters that are not allowed, and all Han characters that the model does not
+    /// know.
+    pub fn read_lines(
+        &self,
+        is_allowed: fn(char) -> bool,
+        sounds: bool,
+        vocabulary: &Vocabulary,
+    ) -> Result<String> {
+        let is_known = |c| vocabulary.id(c).is_some() && (!sounds || Readings::of(c).is_some());
+        let han = self.0.iter().filter(|c| is_han(c.printed)).copied();
+        let read = Self(han.collect()).read_by(vocabulary, is_known);
+        let characters = self.placed(|c| !is_allowed(c.printed));
+        if !characters.is_empty() {
+            let not_han = ProsodyError::NotHan { characters };
+            return Err(match read {
+                Ok(_) => not_han.into(),
+                Err(unknown) => anyhow!("{not_han}; {unknown}"),
+            });
+        }
+        let read = read?;
+        let mut han = read.chars();
+        let read_or_mark = |c: &UserCharacter| {
+            if is_han(c.printed) {
+                han.next()
+            } else {
+                Some(c.printed)
+            }
+        };
+        Ok(self.0.iter().filter_map(read_or_mark).collect())
+    }
+
+    /// As typed if `is_known` holds for all of it.
+    fn read_by(
+        &self,
+        vocabulary: &Vocabulary,
+        is_known: impl Fn(char) -> bool,
+    ) -> Result<String, TokenizerError> {
+        let is_mark = |c: &UserCharacter| line_mark(c.printed).is_some();
+        if self.0.iter().all(|c| is_mark(c) || is_known(c.printed)) {
+            let read = |c: &UserCharacter| if is_mark(c) { c.plain } else { c.printed };
+            return Ok(self.0.iter().map(read).collect());
+        }
+        let read: Option<String> = self.0.iter().map(|c| c.reading(vocabulary)).collect();
+        read.ok_or_else(|| TokenizerError::UnknownCharacters {
+            characters: self.placed(|c| c.reading(vocabulary).is_none()),
+        })
+    }
+
+    /// The text as it is printed: as it was typed, or in traditional characters if these are wanted
+    /// and it has a character that is none.
+    pub fn printed(&self, traditional: Option<&Traditional>) -> String {
+        let is_simplified =
+            |table: &&Traditional| self.0.iter().any(|c| table.is_simplified_only(c.printed));
+        let Some(table) = traditional.filter(is_simplified) else {
+            return self.0.iter().map(|c| c.printed).collect();
+        };
+        let converted = table.convert(&self.plain());
+        let pairs = self.0.iter().zip(converted.chars());
+        pairs
+            .map(|(c, converted)| {
+                let is_traditional = c.printed != c.plain;
+                if is_traditional { c.printed } else { converted }
+            })
+            .collect()
+    }
+
+    fn placed(&self, is_wanted: impl Fn(UserCharacter) -> bool) -> Vec<PlacedCharacter> {
+        let wanted = self.0.iter().filter(|c| is_wanted(**c));
+        wanted
+            .map(|c| PlacedCharacter {
+                character: c.typed,
+                position: c.position,
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use tang_prosody::Template;
+
     use super::*;
 
     #[test]
@@ -41,7 +190,88 @@ mod tests {
             ("白日依山盡,\n　黃河入海流.", "白日依山尽，黄河入海流。"),
             ("春，a!", "春，a!"),
         ] {
-            assert_eq!(user_text(typed), wanted);
+            assert_eq!(UserText::new(typed).plain(), wanted);
+        }
+    }
+
+    #[test]
+    fn the_model_reads_what_it_knows() {
+        let vocabulary = Vocabulary::from_texts(["干乾元于深沉沈衞泪不"]);
+        for (typed, wanted) in [
+            ("乾乾,", "乾乾，"),
+            ("深沈", "深沈"),
+            // A traditional text, in simplified characters.
+            ("淚不乾.", "泪不干。"),
+            ("於深沈", "于深沉"),
+            ("於乾元", "于乾元"),
+            // It knows no other form of 衞.
+            ("於衞", "于衞"),
+        ] {
+            let read = UserText::new(typed).read(&vocabulary);
+            assert_eq!(read.unwrap(), wanted);
+        }
+        // No table has the sounds of 乾.
+        for (sounds, wanted) in [(false, "乾不"), (true, "干不")] {
+            let read = UserText::new("乾不").read_lines(is_han, sounds, &vocabulary);
+            assert_eq!(read.unwrap(), wanted);
+        }
+    }
+
+    #[test]
+    fn errors_name_all_that_was_typed_in_its_place() {
+        let vocabulary = Vocabulary::from_texts(["春山"]);
+        let error = UserText::new("讌 春𠮷,").read(&vocabulary).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "character 1 of the text, `讌` (U+8B8C), and character 4 of the text, `𠮷` (U+20BB7), are \
+             not in the vocabulary: use others"
+        );
+
+        let heads = UserText::new("春,讌a");
+        let error = heads.read_lines(is_han, false, &vocabulary).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "character 2 of the text, `,` (U+002C), and character 4 of the text, `a` (U+0061), cannot \
+             stand in a line: use Han characters only; character 3 of the text, `讌` (U+8B8C), is not \
+             in the vocabulary: use another"
+        );
+
+        let template = UserText::new("春**** , 山****.");
+        let read = template.read_lines(Template::allows, false, &vocabulary);
+        assert_eq!(read.unwrap(), "春****，山****。");
+    }
+
+    #[test]
+    fn what_was_typed_is_printed() {
+        let traditional = Traditional::default();
+        for typed in [
+            "",
+            "王后千秋",
+            "征人未還",
+            "讌集山林",
+            "乾乾乾乾",
+            "徵於蒐",
+            "深沈",
+            "𠮷",
+            "烟花",
+            "\u{f9e1}下",
+            "春眠不覺曉，",
+        ] {
+            let text = UserText::new(typed);
+            assert_eq!(text.printed(None), typed);
+            assert_eq!(text.printed(Some(&traditional)), typed);
+        }
+        for (typed, wanted) in [
+            ("双袖龙钟泪不干,", "雙袖龍鍾淚不乾，"),
+            ("春眠不觉", "春眠不覺"),
+            ("后来居上见", "後來居上見"),
+            // In a mixed text, the traditional characters are meant.
+            ("乾隆與云龙", "乾隆與雲龍"),
+            ("徵人见", "徵人見"),
+        ] {
+            let text = UserText::new(typed);
+            assert_eq!(text.printed(None), typed.replace(',', "，"));
+            assert_eq!(text.printed(Some(&traditional)), wanted);
         }
     }
 }

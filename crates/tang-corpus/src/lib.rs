@@ -29,6 +29,7 @@ mod source;
 mod split;
 mod statistics;
 mod text_file;
+mod traditional;
 mod unread;
 
 pub use converter::Converter;
@@ -41,4 +42,5 @@ pub use page::{LeftOut, Page, PageText};
 pub use progress::{Progress, Step};
 pub use split::Split;
 pub use statistics::{FormStatistics, Statistics};
+pub use traditional::Traditional;
 pub use unread::{Unread, UnreadReason};

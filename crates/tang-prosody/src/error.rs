@@ -1,5 +1,7 @@
 //! What can go wrong when a form, a rhyme, a sequence or a template is given.
 
+use crate::PlacedCharacter;
+
 /// An error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProsodyError {
@@ -29,13 +31,14 @@ pub enum ProsodyError {
         /// The name that was given.
         name: String,
     },
-    /// A character that is no Han character is to stand in a line.
-    #[error("character {position}, `{character}`, cannot stand in a line: use Han characters only")]
+    /// Characters that are no Han characters are to stand in a line.
+    #[error(
+        "{}, cannot stand in a line: use Han characters only",
+        PlacedCharacter::list(characters)
+    )]
     NotHan {
-        /// The character.
-        character: char,
-        /// Its place in what was given, counted from 1.
-        position: usize,
+        /// All of them, with their places in what was given.
+        characters: Vec<PlacedCharacter>,
     },
     /// A template has no line.
     #[error("the template is empty: write lines such as 春****，眠****。")]

@@ -1,6 +1,6 @@
 //! A poem of which some characters are given.
 
-use crate::{Layout, LineLength, ProsodyError, Slot, is_han, line_mark};
+use crate::{Layout, LineLength, PlacedCharacter, ProsodyError, Slot, is_han, line_mark};
 
 /// Characters that stand for a free place when a template is read.
 const FREE: [char; 3] = ['*', '＊', '□'];
@@ -30,7 +30,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// [`ProsodyError::NotHan`] naming the first character that cannot stand in a line.
+    /// [`ProsodyError::NotHan`] naming the characters that cannot stand in a line.
     ///
     /// # Panics
     ///
@@ -39,14 +39,9 @@ impl Template {
         let count = characters.chars().count();
         assert_eq!(count, layout.lines(), "one character a line");
         assert!(column < layout.line_length().chars(), "no column {column}");
+        ensure_allowed(characters, is_han)?;
         let mut template = Self::free(layout);
         for (line, character) in characters.chars().enumerate() {
-            if !is_han(character) {
-                return Err(ProsodyError::NotHan {
-                    character,
-                    position: line + 1,
-                });
-            }
             template.fixed[layout.position(line, column)] = Some(character);
         }
         Ok(template)
@@ -57,9 +52,11 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// If it has no line, lines of other lengths than 5 or 7 or of several, or anything else in
-    /// it.
+    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no
+    /// line; [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other
+    /// lengths than 5 or 7 or of several.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
+        ensure_allowed(text, Self::allows)?;
         let is_end = |c: char| line_mark(c).is_some() || LINE_ENDS.contains(&c);
         let lines: Vec<Vec<char>> = text
             .split(is_end)
@@ -91,19 +88,18 @@ impl Template {
             }
             for (column, character) in characters.iter().enumerate() {
                 let position = layout.position(line, column);
-                template.fixed[position] = match *character {
-                    free if FREE.contains(&free) => None,
-                    han if is_han(han) => Some(han),
-                    character => {
-                        return Err(ProsodyError::NotHan {
-                            character,
-                            position: position + 1,
-                        });
-                    }
-                };
+                template.fixed[position] = Some(*character).filter(|c| !FREE.contains(c));
             }
         }
         Ok(template)
+    }
+
+    /// Whether [`parse`](Self::parse) takes this character: Han, free, a mark or white space.
+    pub fn allows(character: char) -> bool {
+        is_han(character)
+            || FREE.contains(&character)
+            || line_mark(character).is_some()
+            || character.is_whitespace()
     }
 
     /// The lines.
@@ -119,6 +115,14 @@ impl Template {
             _ => None,
         })
     }
+}
+
+fn ensure_allowed(text: &str, is_allowed: fn(char) -> bool) -> Result<(), ProsodyError> {
+    let characters = PlacedCharacter::all_in(text, |c| !is_allowed(c));
+    if characters.is_empty() {
+        return Ok(());
+    }
+    Err(ProsodyError::NotHan { characters })
 }
 
 #[cfg(test)]
@@ -151,13 +155,24 @@ mod tests {
             assert_eq!(drawn(&template), wanted);
             assert_eq!(Template::parse(wanted).unwrap(), template);
         }
-        assert_eq!(
-            Template::acrostic("春，", Layout::new(2, LineLength::Five), 0),
-            Err(ProsodyError::NotHan {
-                character: '，',
-                position: 2
-            })
-        );
+    }
+
+    #[test]
+    fn every_character_that_cannot_stand_is_named() {
+        let heads = Template::acrostic("a春，", Layout::new(3, LineLength::Five), 0);
+        let template = Template::parse("春**a*，\n春🙂***。");
+        for (error, wanted) in [
+            (heads, [(1, 'a', "0061"), (3, '，', "FF0C")]),
+            (template, [(4, 'a', "0061"), (9, '🙂', "1F642")]),
+        ] {
+            let [first, second] = wanted.map(|(position, c, code_point)| {
+                format!("character {position} of the text, `{c}` (U+{code_point})")
+            });
+            assert_eq!(
+                error.unwrap_err().to_string(),
+                format!("{first}, and {second}, cannot stand in a line: use Han characters only")
+            );
+        }
     }
 
     #[test]

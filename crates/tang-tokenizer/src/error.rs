@@ -3,23 +3,23 @@
 use std::{io, path::PathBuf};
 
 use tang_files::escape_value;
+use tang_prosody::PlacedCharacter;
 
 use crate::TokenId;
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenizerError {
-    /// The text has a character that the vocabulary lacks.
+    /// The text has characters that the vocabulary lacks.
     #[error(
-        "character {position} of the text, `{character}` (U+{:04X}), is not in the vocabulary: \
-         use another",
-        u32::from(*character)
+        "{}, {} in the vocabulary: use {}",
+        PlacedCharacter::list(characters),
+        if characters.len() == 1 { "is not" } else { "are not" },
+        if characters.len() == 1 { "another" } else { "others" }
     )]
-    UnknownCharacter {
-        /// The character.
-        character: char,
-        /// Its place in the text, counted in characters from 1.
-        position: usize,
+    UnknownCharacters {
+        /// All of them.
+        characters: Vec<PlacedCharacter>,
     },
     /// An id beyond the end of the vocabulary.
     #[error(

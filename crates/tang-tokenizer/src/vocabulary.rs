@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use tang_files::sha256_hex;
+use tang_prosody::PlacedCharacter;
 
 use crate::{TokenizerError, error::Damage};
 
@@ -115,18 +116,13 @@ impl Vocabulary {
     ///
     /// # Errors
     ///
-    /// [`TokenizerError::UnknownCharacter`] for the first character that the vocabulary lacks:
-    /// there is no unknown token.
+    /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no
+    /// unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
-        (1..)
-            .zip(text.chars())
-            .map(|(position, character)| {
-                self.id(character).ok_or(TokenizerError::UnknownCharacter {
-                    character,
-                    position,
-                })
-            })
-            .collect()
+        let ids: Option<Vec<TokenId>> = text.chars().map(|c| self.id(c)).collect();
+        ids.ok_or_else(|| TokenizerError::UnknownCharacters {
+            characters: PlacedCharacter::all_in(text, |c| self.id(c).is_none()),
+        })
     }
 
     /// The text of these ids.
@@ -191,20 +187,21 @@ mod tests {
     }
 
     #[test]
-    fn unknown_character_is_named_with_its_position() {
-        let error = vocabulary().encode("白日照").unwrap_err();
-        assert!(matches!(
-            error,
-            TokenizerError::UnknownCharacter {
-                character: '照',
-                position: 3
-            }
-        ));
-        assert_eq!(
-            error.to_string(),
-            "character 3 of the text, `照` (U+7167), is not in the vocabulary: \
-             use another"
-        );
+    fn unknown_characters_are_named_with_their_positions() {
+        for (text, wanted) in [
+            (
+                "白日照",
+                "character 3 of the text, `照` (U+7167), is not in the vocabulary: use another",
+            ),
+            (
+                "照日𠮷",
+                "character 1 of the text, `照` (U+7167), and character 3 of the text, `𠮷` (U+20BB7), \
+                 are not in the vocabulary: use others",
+            ),
+        ] {
+            let error = vocabulary().encode(text).unwrap_err();
+            assert_eq!(error.to_string(), wanted);
+        }
     }
 
     #[test]

@@ -2,14 +2,15 @@
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use tang_prosody::{Form, Layout, LineLength, Template};
+use tang_prosody::{Form, Layout, LineLength, Template, is_han};
 
 use crate::{
+    given::Given,
     poem_generation::{Assignment, write_poems},
     poem_output::Breaks,
     rule_args::RuleArgs,
     sampling_args::SamplingArgs,
-    user_text::user_text,
+    user_text::UserText,
 };
 
 /// The most lines that a poem may have.
@@ -38,8 +39,8 @@ pub struct Options {
 
 /// Prints the poems, one line of verse a line.
 pub fn run(options: &Options) -> Result<()> {
-    let heads = user_text(&options.heads);
-    let layout = layout(heads.chars().count(), options.form, options.line)?;
+    let heads = UserText::new(&options.heads);
+    let layout = layout(heads.len(), options.form, options.line)?;
     let length = layout.line_length().chars();
     let column = usize::try_from(options.place).ok();
     let column = column.filter(|place| (1..=length).contains(place));
@@ -49,10 +50,13 @@ pub fn run(options: &Options) -> Result<()> {
             options.place
         )
     })?;
-    let template = Template::acrostic(&heads, layout, column - 1)?;
     let loaded = options.sampling.checkpoint.open()?;
+    let read = heads.read_lines(is_han, options.rules.sounds(), &loaded.vocabulary)?;
+    let template = Template::acrostic(&read, layout, column - 1)?;
+    let given = Given::fixed(heads, &template);
     let assignment = Assignment {
-        task: options.rules.task(&template, &loaded)?,
+        task: options.rules.task(&template, &given, &loaded)?,
+        given,
         breaks: Breaks::Lines,
     };
     write_poems(&assignment, &loaded, &options.sampling)

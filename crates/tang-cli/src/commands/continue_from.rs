@@ -3,13 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 use tang_generate::Task;
-use tang_prosody::plain_marks;
 
 use crate::{
+    given::Given,
     poem_generation::{Assignment, write_poems},
     poem_output::Breaks,
     sampling_args::SamplingArgs,
-    user_text::user_text,
+    user_text::UserText,
 };
 
 /// What to go on from.
@@ -25,9 +25,11 @@ pub struct Options {
 /// Prints the poems, what was given included, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
-    let text = plain_marks(&user_text(&options.text));
+    let text = UserText::new(&options.text);
+    let read = text.read(&loaded.vocabulary)?;
     let assignment = Assignment {
-        task: Task::continuation(&text, &loaded.vocabulary)?,
+        task: Task::continuation(&read, &loaded.vocabulary)?,
+        given: Given::opening(text),
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

@@ -7,10 +7,9 @@ use clap::Args;
 use serde::Serialize;
 use tang_generate::{Logits, position_logits};
 use tang_model::{ModelFolder, Transformer};
-use tang_prosody::plain_marks;
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
-use crate::{loaded_model::CheckpointArgs, number::whole, user_text::user_text};
+use crate::{loaded_model::CheckpointArgs, number::whole, user_text::UserText};
 
 /// The text, or token ids for a model without a vocabulary. A row a position, the newline before the
 /// text first; a number a token id.
@@ -76,8 +75,9 @@ impl Options {
             return Ok((folder.into_model(&device)?, self.ids.clone()));
         };
         let loaded = self.checkpoint.open()?;
+        let text = UserText::new(text).read(&loaded.vocabulary)?;
         let mut tokens = vec![NEWLINE];
-        tokens.extend(loaded.vocabulary.encode(&plain_marks(&user_text(text)))?);
+        tokens.extend(loaded.vocabulary.encode(&text)?);
         Ok((loaded.model, tokens))
     }
 }

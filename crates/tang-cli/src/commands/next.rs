@@ -10,7 +10,6 @@ use clap::Args;
 use serde::Serialize;
 use tang_corpus::{CorpusError, CorpusFolder, NextCharacters};
 use tang_generate::{CachedDecoder, Task, next_tokens};
-use tang_prosody::plain_marks;
 
 use crate::{
     corpus_build::{CORPUS_FOLDER, read_corpus},
@@ -18,7 +17,7 @@ use crate::{
     loaded_model::{CheckpointArgs, LoadedModel},
     note::note,
     number::whole,
-    user_text::user_text,
+    user_text::UserText,
 };
 
 /// After what to look, and how far.
@@ -57,7 +56,7 @@ struct Row {
 /// Prints the most likely characters.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
-    let text = plain_marks(&user_text(&options.text));
+    let text = UserText::new(&options.text).read(&loaded.vocabulary)?;
     let task = if text.is_empty() {
         Task::open()
     } else {

@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 use clap::Args;
-use tang_prosody::{Form, Template};
+use tang_prosody::{Form, ProsodyError, Template};
 
 use crate::{
+    given::Given,
     poem_generation::{Assignment, write_poems},
     poem_output::Breaks,
     rule_args::RuleArgs,
     sampling_args::SamplingArgs,
-    user_text::simplified,
+    user_text::UserText,
 };
 
 /// Which form.
@@ -30,14 +31,34 @@ pub struct Options {
 
 /// Prints the poems, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
-    let template = match &options.template {
-        Some(text) => Template::parse(&simplified(text))?,
-        None => Template::free(options.form.into()),
-    };
+    let typed = options.template.as_deref().map(UserText::of_lines);
+    if let Some(text) = &typed {
+        check_lines(text)?;
+    }
     let loaded = options.sampling.checkpoint.open()?;
+    let (template, given) = match typed {
+        Some(text) => {
+            let read =
+                text.read_lines(Template::allows, options.rules.sounds(), &loaded.vocabulary)?;
+            let template = Template::parse(&read)?;
+            let given = Given::fixed(text, &template);
+            (template, given)
+        }
+        None => (Template::free(options.form.into()), Given::default()),
+    };
     let assignment = Assignment {
-        task: options.rules.task(&template, &loaded)?,
+        task: options.rules.task(&template, &given, &loaded)?,
+        given,
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)
+}
+
+/// Refuses wrong lines before a model is opened. Wrong characters are told together with those that
+/// the model does not know.
+fn check_lines(text: &UserText) -> Result<(), ProsodyError> {
+    match Template::parse(&text.printed(None)) {
+        Ok(_) | Err(ProsodyError::NotHan { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
 }

@@ -13,6 +13,7 @@ mod devices;
 mod escaping;
 mod eval;
 mod finish;
+mod given;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;
