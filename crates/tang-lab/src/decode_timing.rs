@@ -79,9 +79,9 @@ pub(crate) fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeT
     for run in 0..=plan.runs {
         let threads = pools
             .iter()
-            .map(|(threads, pool)| {
+            .map(|(_, pool)| {
                 let text = || TimedGeneration::run(&mut cached, &Task::open(), plan.characters);
-                Ok((floor.read_ms(*threads), pool.install(text)?.total_ms()))
+                Ok((floor.read_ms(pool), pool.install(text)?.total_ms()))
             })
             .collect::<Result<_, LabError>>()?;
         let mut full = FullDecoder::new(&lab.model);

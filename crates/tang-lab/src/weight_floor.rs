@@ -1,7 +1,8 @@
 //! The least time that a token can take: every weight that it needs, read once.
 
-use std::{sync::Barrier, thread, time::Instant};
+use std::{sync::Barrier, time::Instant};
 
+use rayon::ThreadPool;
 use tang_model::{ModelConfig, ParameterSpec, parameters, read_once};
 
 /// Readings in a row that one time is taken of, so that starting a thread does not count.
@@ -27,9 +28,10 @@ impl WeightFloor {
         size_of_val(self.0.as_slice())
     }
 
-    /// Milliseconds in which `threads` threads, each with a part of its own, read all once.
-    pub(crate) fn read_ms(&self, threads: usize) -> f64 {
-        let parts: Vec<&[f32]> = self.0.chunks(self.0.len().div_ceil(threads)).collect();
+    /// Milliseconds in which the threads of a pool, each with a part of its own, read all once.
+    pub(crate) fn read_ms(&self, pool: &ThreadPool) -> f64 {
+        let per_thread = self.0.len().div_ceil(pool.current_num_threads());
+        let parts: Vec<&[f32]> = self.0.chunks(per_thread).collect();
         let start = Barrier::new(parts.len());
         let part_ms = |part: &[f32]| {
             start.wait();
@@ -39,20 +41,9 @@ impl WeightFloor {
             }
             started.elapsed().as_secs_f64() * 1e3 / PASSES as f64
         };
-        let Some((own, others)) = parts.split_first() else {
-            return 0.0;
-        };
-        thread::scope(|scope| {
-            let running: Vec<_> = others
-                .iter()
-                .map(|part| scope.spawn(|| part_ms(part)))
-                .collect();
-            let own_ms = part_ms(own);
-            running
-                .into_iter()
-                .map(|thread| thread.join().expect("a sum does not panic"))
-                .fold(own_ms, f64::max)
-        })
+        let times =
+            pool.broadcast(|thread| parts.get(thread.index()).map_or(0.0, |part| part_ms(part)));
+        times.into_iter().fold(0.0, f64::max)
     }
 }
 
@@ -89,7 +80,8 @@ mod tests {
     fn every_number_of_threads_can_read() {
         let floor = WeightFloor::of(&ModelConfig::tang_4l(20));
         for threads in [1, 2, 3] {
-            assert!(floor.read_ms(threads) > 0.0);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+            assert!(floor.read_ms(&pool.build().unwrap()) > 0.0);
         }
     }
 }
