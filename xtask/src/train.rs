@@ -5,9 +5,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::process;
+use crate::{
+    interrupt::{INTERRUPTED, on_interrupt},
+    process,
+};
 
 /// Builds `tang` for GPUs, and trains on one.
 const GPU: &str = "--gpu";
@@ -49,10 +52,9 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
 /// it here keeps its last messages before the shell's prompt. A second ends this program as well.
 fn leave_interrupts_to_tang() -> Result<()> {
     let interrupted = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
+    on_interrupt(move || {
         if interrupted.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+            std::process::exit(INTERRUPTED.into());
         }
     })
-    .context("cannot watch for Ctrl-C")
 }

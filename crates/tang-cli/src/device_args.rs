@@ -7,7 +7,7 @@ use tang_model::{
     device::{self, Device},
 };
 
-use crate::note::note;
+use crate::{note::note, threads::start_threads};
 
 /// Which device to use.
 #[derive(Args, Clone, Copy)]
@@ -40,12 +40,14 @@ impl DeviceArgs {
         }
     }
 
-    /// The device; says which, unless it is the usual one.
+    /// The device, with the threads that compute; says which, unless it is the usual one. A program opens
+    /// one device.
     ///
     /// # Errors
     ///
-    /// If a GPU was asked for and there is none, or no backend for it.
+    /// If a GPU was asked for and there is none, or no backend for it; those of [`start_threads`].
     pub fn open(self) -> Result<Device> {
+        start_threads()?;
         let device = match self.device {
             Choice::Flex => return Ok(device::cpu()),
             Choice::Wgpu => device::gpu()?,

@@ -12,8 +12,8 @@ use tang_corpus::CorpusError;
 use crate::{
     command_line::{Cli, command_line},
     error_message::{error_message, is_closed_pipe},
+    interrupt::INTERRUPTED,
     note::note,
-    stop_request::INTERRUPTED,
     usage_error::usage_error,
 };
 
@@ -25,6 +25,7 @@ mod device_args;
 mod error_message;
 mod example_heads;
 mod given;
+mod interrupt;
 mod json_output;
 mod lab_model;
 mod loaded_model;
@@ -44,6 +45,7 @@ mod setting_args;
 mod shell_word;
 mod source_commit;
 mod stop_request;
+mod threads;
 mod training_environment;
 mod training_plan;
 mod training_race;

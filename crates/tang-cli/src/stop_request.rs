@@ -1,4 +1,4 @@
-//! A request to stop: Ctrl-C, SIGTERM or SIGHUP.
+//! A request to stop, and what becomes of it.
 
 use std::{
     process::exit,
@@ -8,12 +8,12 @@ use std::{
     },
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::note::note;
-
-/// What a shell reports for a program that SIGINT ended.
-pub const INTERRUPTED: u8 = 130;
+use crate::{
+    interrupt::{INTERRUPTED, on_interrupt},
+    note::note,
+};
 
 /// Nothing has to be put in order: the program ends at once.
 const END: u8 = 0;
@@ -34,14 +34,14 @@ impl StopRequest {
     ///
     /// # Errors
     ///
-    /// If the system refuses it.
+    /// Those of [`on_interrupt`].
     pub fn watch() -> Result<Self> {
         let request = Self {
             came: Arc::default(),
             mode: Arc::default(),
         };
         let watched = request.clone();
-        ctrlc::set_handler(move || watched.receive()).context("cannot watch for Ctrl-C")?;
+        on_interrupt(move || watched.receive())?;
         Ok(request)
     }
 

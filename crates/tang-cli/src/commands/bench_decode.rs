@@ -10,6 +10,7 @@ use tang_model::device;
 use crate::{
     bench_output::BenchOutput, example_heads::example_heads, lab_model::open_lab_models,
     note::note, source_commit::source_commit,
+    threads::start_threads,
 };
 
 /// What to measure.
@@ -36,6 +37,7 @@ pub struct Options {
 
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
+    start_threads()?;
     let device = device::cpu();
     let labs = open_lab_models(&options.checkpoints, &device)?;
     let output = BenchOutput::create(&options.out)?;

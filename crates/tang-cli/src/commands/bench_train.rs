@@ -22,6 +22,7 @@ use crate::{
     number::whole,
     peer::{Peer, loss_points},
     source_commit::source_commit,
+    threads::start_threads,
     training_environment::prepare_environment,
     training_race::{race_config, run_race},
 };
@@ -73,6 +74,7 @@ pub struct Options {
 /// Measures, writes, and prints the table, and then all as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
     prepare_environment();
+    start_threads()?;
     let peer = options.peer()?;
     // What can be wrong comes before the work.
     let split = CorpusFolder::new(&options.corpus).open()?;

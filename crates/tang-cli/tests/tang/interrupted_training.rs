@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Reads the output of a run up to a line that starts like this.
-fn wait_for(stderr: &mut impl BufRead, start: &str) {
+pub fn wait_for(stderr: &mut impl BufRead, start: &str) {
     let mut line = String::new();
     while !line.starts_with(start) {
         line.clear();
@@ -41,9 +41,9 @@ fn train_in_the_background(words: &[&str]) -> Child {
 }
 
 /// Sends a signal, for instance `-INT`.
-fn signal(child: &Child, name: &str) {
+pub fn signal(process: u32, name: &str) {
     let kill = Command::new("kill")
-        .args([name, &child.id().to_string()])
+        .args([name, &process.to_string()])
         .status();
     assert!(kill.unwrap().success());
 }
@@ -61,7 +61,7 @@ fn an_interrupted_run_is_saved_and_goes_on() {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         wait_for(&mut stderr, "step ");
         fails(&of_the_sample(&start), 1, "another training is writing to");
-        signal(&child, name);
+        signal(child.id(), name);
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -103,9 +103,9 @@ fn a_second_interrupt_ends_a_run_at_once() {
     let mut child = train_in_the_background(&["--steps", "20", "--out", out]);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     wait_for(&mut stderr, "step 2/20");
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
     wait_for(&mut stderr, "stopping after this step");
-    signal(&child, "-INT");
+    signal(child.id(), "-INT");
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
     let output = child.wait_with_output().unwrap();

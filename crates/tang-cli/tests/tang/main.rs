@@ -29,6 +29,9 @@ mod printed_commands;
 mod readme;
 mod rules;
 mod sampling;
+#[cfg(unix)]
+mod signals;
+mod threads;
 mod train;
 mod training_plan;
 mod usage;
