@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use tang_files::{escape_lines, write_atomically};
 
-use crate::{json_output::write_json, note::note};
+use crate::{json_output::write_json, note::note, older_report::check_measurement};
 
 /// A folder for report.md, report.json and pictures.
 pub struct BenchOutput<'a> {
@@ -23,13 +23,12 @@ impl<'a> BenchOutput<'a> {
     ///
     /// # Errors
     ///
-    /// If it cannot be made, or written.
+    /// If it cannot be made, or written, or those of [`check_measurement`].
     pub fn create(folder: &'a Path) -> Result<Self> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        let probe = folder.join(".writable");
-        write_atomically(&probe, b"")
-            .and_then(|()| fs::remove_file(&probe))
+        check_measurement(folder)?;
+        tempfile::tempfile_in(folder)
             .with_context(|| format!("cannot write into {}", folder.display()))?;
         Ok(Self { folder })
     }

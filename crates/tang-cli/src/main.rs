@@ -31,6 +31,7 @@ mod lab_model;
 mod loaded_model;
 mod note;
 mod number;
+mod older_report;
 mod path_output;
 mod peer;
 mod poem_generation;

@@ -98,7 +98,7 @@ pub use prefill_timing::PrefillTiming;
 pub use prefix_reuse::{PrefixReuse, prefix_reuse};
 pub use provenance::{Commit, Provenance};
 pub use race::{LossPoint, Race};
-pub use report::report;
+pub use report::{REPORT_SECTION, report};
 pub use sampling_lab::{SamplingLab, SettingSamples};
 pub use spread::Spread;
 pub use step_candidates::StepCandidates;

@@ -5,6 +5,9 @@ use crate::{
     cache_bytes::cache_bytes, cache_paths, exactness, samples::samples, timing::trained_series,
 };
 
+/// The heading by which a page of [`report`] is known.
+pub const REPORT_SECTION: &str = "## The cache changes no result";
+
 /// The suite on one model as Markdown: cache exactness, times, and samples. `quick` compares fewer
 /// poems and times shorter texts.
 ///
@@ -32,7 +35,7 @@ pub fn report(
 
 {summary}.
 
-## The cache changes no result
+{REPORT_SECTION}
 
 {paths}
 

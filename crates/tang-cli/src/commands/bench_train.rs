@@ -20,6 +20,7 @@ use crate::{
     json_output::write_json,
     note::note,
     number::whole,
+    older_report::check_measurement,
     peer::{Peer, loss_points},
     source_commit::source_commit,
     threads::start_threads,
@@ -91,6 +92,7 @@ pub fn run(options: &Options) -> Result<()> {
         }
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    check_measurement(out)?;
     let (throughput, utilization) = options.speed(&split, peer.as_ref())?;
     let race = options
         .full

@@ -7,7 +7,8 @@ use clap::Args;
 use tang_files::{escape_lines, write_atomically};
 
 use crate::{
-    lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note, path_output::print_path,
+    lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note,
+    older_report::check_report, path_output::print_path,
 };
 
 /// What to measure.
@@ -26,10 +27,10 @@ pub struct Options {
 /// Writes `report.md` into the folder of the model and prints its path.
 pub fn run(options: &Options) -> Result<()> {
     let lab = open_lab_model(&options.checkpoint)?;
-    let report = escape_lines(&tang_lab::report(&lab, options.quick, &mut |text| {
-        note(text)
-    })?);
     let path = options.checkpoint.checkpoint.join("report.md");
+    check_report(&path)?;
+    let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
+    let report = escape_lines(&report);
     let written = write_atomically(&path, report.as_bytes());
     if written.is_err() {
         // It took a while to measure: where it cannot be kept, it is at least shown.
