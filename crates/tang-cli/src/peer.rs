@@ -11,6 +11,11 @@ use serde::Deserialize;
 use tang_files::read_bounded;
 use tang_lab::LossPoint;
 
+#[cfg(test)]
+#[path = "../../tang-files/tests/support/mutator.rs"]
+#[allow(dead_code, reason = "damage to tensors is for the files of models")]
+mod mutator;
+
 /// A command that takes `TRAIN VALIDATION --steps N --every N --rows N` and prints a JSON object a
 /// report, as `scripts/torch_peer.py` does.
 pub struct Peer {
@@ -127,6 +132,27 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn damaged_logs_are_read_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("peer.jsonl");
+        let log = r#"{"parameters": 5, "threads": 2}
+{"step": 5, "train_seconds": 1.5, "tokens_per_second": 9.0, "train_loss": 3.0}
+{"step": 10, "train_seconds": 3, "tokens_per_second": 9.5, "val_nats_per_char": 4.5}
+"#;
+        mutator::attack(
+            "peer.jsonl",
+            800,
+            |mutator| mutator.text(log.as_bytes()),
+            |bytes| {
+                fs::write(&path, bytes).unwrap();
+                loss_points(&path)
+                    .map(drop)
+                    .map_err(|error| format!("{error:#}"))
+            },
+        );
+    }
 
     #[test]
     fn reads_losses_out_of_a_log() {

@@ -41,17 +41,7 @@ impl fmt::Display for TrainingPlan {
             ),
         )?;
         line("steps", self.steps())?;
-        line(
-            "characters",
-            match plan.tokens_done {
-                0 => HumanCount(plan.tokens_left).to_string(),
-                done => format!(
-                    "{} left, {} done",
-                    HumanCount(plan.tokens_left),
-                    HumanCount(done)
-                ),
-            },
-        )?;
+        line("characters", self.characters())?;
         line(
             "evaluation",
             format!(
@@ -102,6 +92,16 @@ impl TrainingPlan {
             count(plan.steps_per_epoch),
             left as f64 / plan.steps_per_epoch as f64
         )
+    }
+
+    fn characters(&self) -> String {
+        let plan = &self.plan;
+        let about = if plan.is_counted() { "" } else { "about " };
+        let left = format!("{about}{}", HumanCount(plan.tokens_left));
+        match plan.tokens_done {
+            0 => left,
+            done => format!("{left} left, {} done", HumanCount(done)),
+        }
     }
 
     fn output(&self) -> String {

@@ -9,6 +9,10 @@ use crate::TrainError;
 /// position is trained; the others stand alone in their rows, as in validation.
 const JOINED_SHARE: usize = 4;
 
+/// Epochs whose characters are counted; those of more are worked out from these, since each epoch takes
+/// a shuffle of all poems.
+pub(crate) const COUNTED_EPOCHS: usize = 16;
+
 /// Rows of equal length to learn from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Batch {
@@ -125,6 +129,17 @@ impl Batches {
             self.epoch = epoch;
         }
         &self.order[(step - 1) % self.per_epoch % self.order.len()]
+    }
+
+    /// Characters that `steps` steps from step `first` on train on. Beyond [`COUNTED_EPOCHS`] epochs it is
+    /// about that many: as if the others had the mean of those.
+    pub(crate) fn tokens(&mut self, first: usize, steps: usize) -> u64 {
+        let counted = steps.min(COUNTED_EPOCHS * self.per_epoch);
+        let tokens: u64 = (first..first + counted)
+            .map(|step| self.get(step).targets.len() as u64)
+            .sum();
+        let rest = (steps - counted) as f64 * (tokens as f64 / counted.max(1) as f64);
+        tokens.saturating_add(rest as u64)
     }
 
     fn shuffled(&self, epoch: usize) -> Vec<Batch> {
@@ -280,6 +295,25 @@ mod tests {
         }
         assert!(sizes.len() > 1, "no epoch differs: {sizes:?}");
         assert!(*sizes.first_key_value().unwrap().0 < per_epoch, "{sizes:?}");
+    }
+
+    #[test]
+    fn the_characters_of_many_steps_are_worked_out_from_those_of_some() {
+        let mut batches = batches(0);
+        let per_epoch = batches.per_epoch();
+        let mut count = |first, steps| -> u64 {
+            let steps = first..first + steps;
+            steps
+                .map(|step| batches.get(step).targets.len() as u64)
+                .sum()
+        };
+        let exact = COUNTED_EPOCHS * per_epoch;
+        let (few, many) = (count(3, exact), count(3, 4 * exact));
+        assert_eq!(batches.tokens(3, exact), few);
+        assert_eq!(batches.tokens(1, 0), 0);
+        let about = batches.tokens(3, 4 * exact);
+        assert!(about.abs_diff(many) < many / 50, "{about} {many}");
+        assert_eq!(batches.tokens(1, usize::MAX), u64::MAX);
     }
 
     #[test]

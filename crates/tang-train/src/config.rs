@@ -50,9 +50,12 @@ impl TrainConfig {
             )
         } else if !(0.0..=0.9).contains(&self.dropout) {
             format!("a dropout of {}, not between 0 and 0.9", self.dropout)
-        } else if !(self.weight_decay.is_finite() && self.max_gradient_norm.is_finite()) {
+        } else if ![self.weight_decay, self.max_gradient_norm]
+            .iter()
+            .all(|number| number.is_finite() && *number >= 0.0)
+        {
             format!(
-                "weight decay {} and largest gradient norm {}: both must be finite",
+                "weight decay {} and largest gradient norm {}: both must be finite, and not negative",
                 self.weight_decay, self.max_gradient_norm
             )
         } else {
@@ -160,6 +163,10 @@ mod tests {
             },
             TrainConfig {
                 dropout: 1.0,
+                ..good
+            },
+            TrainConfig {
+                weight_decay: -0.1,
                 ..good
             },
         ] {

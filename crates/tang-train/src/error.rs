@@ -53,11 +53,21 @@ pub enum TrainError {
     NoPoem,
     /// The folder holds a run already.
     #[error(
-        "{path} holds a model or a training run already: go on with --resume, or name another folder with --out"
+        "{path} holds a training run already: go on with --resume, or name another folder with --out"
     )]
     RunExists {
         /// The folder.
         path: PathBuf,
+    },
+    /// The folder holds files of which no run is known to have written them.
+    #[error(
+        "{path} holds {file}, and no training run to go on with: a run begins in a new or empty folder, so that it replaces nobody's files; name another one"
+    )]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+        /// The first file in it.
+        file: String,
     },
     /// There is no run to resume.
     #[error("{path} holds no training run to resume: start one without --resume")]
@@ -91,6 +101,14 @@ pub enum TrainError {
         /// What is wrong.
         reason: String,
     },
+    /// The operating system gives no threads.
+    #[error(
+        "cannot start threads to train with ({reason}): raise the limit of processes (`ulimit -u`), or ask for fewer threads with RAYON_NUM_THREADS=1"
+    )]
+    Threads {
+        /// Why.
+        reason: String,
+    },
     /// The operating system refused.
     #[error("cannot read or write {path}: {source}")]
     Io {
@@ -112,6 +130,20 @@ impl TrainError {
         move |source| Self::Io {
             path: path.to_owned(),
             source,
+        }
+    }
+
+    pub(crate) fn damaged_state(path: &Path, reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        Self::damaged(
+            path,
+            format!("not a readable training state ({reason}): start a new run"),
+        )
+    }
+
+    pub(crate) fn threads(error: impl ToString) -> Self {
+        Self::Threads {
+            reason: error.to_string(),
         }
     }
 

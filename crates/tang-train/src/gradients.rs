@@ -1,6 +1,6 @@
 //! Gradients of a whole model: of a batch by parts, their sum, and their common norm.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, thread};
 
 use burn::{
     module::{Module, ModuleVisitor, Param},
@@ -20,20 +20,24 @@ const PARTS: usize = 2;
 
 /// Each part has its share of the threads to itself: products that are spread over all of them would
 /// wait for those of the other part. Where there is one thread, the parts have it in turn.
-static POOLS: LazyLock<Vec<ThreadPool>> = LazyLock::new(|| {
+static POOLS: LazyLock<Result<Vec<ThreadPool>, String>> = LazyLock::new(|| {
     let threads = rayon::current_num_threads();
     let pools = PARTS.min(threads);
     let pool = || {
         ThreadPoolBuilder::new()
             .num_threads(threads.div_ceil(pools))
             .build()
-            .expect("the system gives a process as many threads as Rayon's own pool has")
+            .map_err(|error| error.to_string())
     };
     std::iter::repeat_with(pool).take(pools).collect()
 });
 
 /// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
 /// `dropout` makes that of a part from the part's number.
+///
+/// # Errors
+///
+/// [`TrainError::Threads`] if the system gives none, [`TrainError::Model`] if the model refuses.
 pub(crate) fn batch_gradients(
     model: &Transformer,
     batch: &Batch,
@@ -42,29 +46,30 @@ pub(crate) fn batch_gradients(
     let parts = batch.split(PARTS);
     let share = |part: &Batch| part.targets.len() as f64 / batch.targets.len() as f64;
     let dropout = &dropout;
-    let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = parts
+    let pools = POOLS.as_ref().map_err(TrainError::threads)?;
+    let results = thread::scope(|scope| -> Result<Vec<_>, TrainError> {
+        let threads = parts
             .iter()
-            .zip(POOLS.iter().cycle())
+            .zip(pools.iter().cycle())
             .enumerate()
             .map(|(index, (part, pool))| {
                 // Graphs that share parameters wait for each other; a fork has its own.
                 let model = model.clone().fork(&model.device());
                 let share = share(part);
-                scope.spawn(move || {
+                let work = move || {
                     pool.install(|| part_gradients(&model, part, share, dropout(index).as_ref()))
-                })
+                };
+                let thread = thread::Builder::new().spawn_scoped(scope, work);
+                thread.map_err(TrainError::threads)
             })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
-            .collect()
-    });
+            .collect::<Result<Vec<_>, _>>()?;
+        let results = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        Ok(results.collect())
+    })?;
     let mut sum = GradientsParams::new();
     let mut loss = 0.0;
     for result in results {

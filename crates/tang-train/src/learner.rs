@@ -13,7 +13,7 @@ use crate::{
     batches::{Batches, group_by_length},
     evaluation::evaluate,
     gradients::{batch_gradients, clip_global_norm},
-    optimizer::{moments, optimizer},
+    optimizer::optimizer,
     schedule::learning_rate,
     training_state::{Progress, TrainingState},
 };
@@ -62,33 +62,25 @@ impl Learner {
     }
 
     /// Goes on from the state in a file.
-    pub(crate) fn resume(state: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
-        let path = state;
-        let state = TrainingState::read(path)?;
-        let got = corpus_sha256(&split);
-        if got != state.progress.corpus {
-            let wanted = state.progress.corpus;
-            return Err(TrainError::OtherCorpus { wanted, got });
-        }
-        let vocabulary = split.vocabulary();
-        let learner = Self::new(state, vocabulary, split, device)?;
-        learner.has_moments(path)?;
-        Ok(learner)
-    }
-
-    /// Burn leaves out moments that it does not understand, and their parameters would start anew
-    /// without a word.
-    fn has_moments(&self, path: &Path) -> Result<(), TrainError> {
-        let got = self.optimizer.to_record().len();
-        let wanted = match self.progress.step {
-            0 => 0,
-            _ => moments(&self.progress.model),
+    pub(crate) fn resume(path: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
+        let (vocabulary, got) = (split.vocabulary(), corpus_sha256(&split));
+        let check = |progress: &Progress| {
+            if got != progress.corpus {
+                let wanted = progress.corpus.clone();
+                return Err(TrainError::OtherCorpus { wanted, got });
+            }
+            let (got, wanted) = (progress.model.vocab_size, vocabulary.len());
+            if got != wanted {
+                let reason = format!("its model has {got} characters, and its corpus {wanted}");
+                return Err(TrainError::damaged_state(path, reason));
+            }
+            Ok(())
         };
-        if got == wanted {
-            return Ok(());
-        }
-        let reason = format!("{got} of {wanted} moments are there: start a new run");
-        Err(TrainError::damaged(path, reason))
+        let state = TrainingState::read(path, check)?;
+        Self::new(state, vocabulary, split, device).map_err(|error| match error {
+            TrainError::Model(error) => TrainError::damaged_state(path, error),
+            error => error,
+        })
     }
 
     fn new(
@@ -133,12 +125,10 @@ impl Learner {
         &self.vocabulary
     }
 
-    /// Characters that the steps left will train on.
+    /// Characters that the steps left will train on; see [`Batches::tokens`].
     pub(crate) fn tokens_left(&mut self) -> u64 {
-        let steps = self.progress.step + 1..=self.progress.train.steps;
-        steps
-            .map(|step| self.batches.get(step).targets.len() as u64)
-            .sum()
+        let Progress { step, train, .. } = &self.progress;
+        self.batches.tokens(step + 1, train.steps - step)
     }
 
     /// The next step.
@@ -253,8 +243,7 @@ mod tests {
         };
         without.write(&path).unwrap();
         let error = Learner::resume(&path, split(), &device).err().unwrap();
-        // 4 matrices of the block with one each; 2 tables, and 4 biases and 6 vectors of norms, with
-        // two.
-        assert!(error.to_string().contains("0 of 28 moments"), "{error}");
+        let wanted = "`momentum.moment_1` of `token_embedding` is missing";
+        assert!(error.to_string().contains(wanted), "{error}");
     }
 }

@@ -9,6 +9,7 @@ mod gradients;
 mod head_loss;
 mod learner;
 mod mean;
+mod moments;
 mod optimizer;
 mod plan;
 mod run_folder;

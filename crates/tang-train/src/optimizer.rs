@@ -31,18 +31,12 @@ pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimiz
         .with_group(group(hidden), muon.build(), None)
 }
 
-/// Tensors that the optimiser keeps from one step to the next: one a parameter of Muon, two a
-/// parameter of AdamW.
-pub(crate) fn moments(model: &ModelConfig) -> usize {
-    let of = |spec: &ParameterSpec| if takes_muon(spec) { 1 } else { 2 };
-    parameters(model).iter().map(of).sum()
-}
-
 fn is_matrix(spec: &ParameterSpec) -> bool {
     spec.shape.len() == 2
 }
 
-fn takes_muon(spec: &ParameterSpec) -> bool {
+/// Whether Muon steps this parameter, with one moment; AdamW steps the others, with two.
+pub(crate) fn takes_muon(spec: &ParameterSpec) -> bool {
     is_matrix(spec) && spec.path.starts_with("blocks.")
 }
 

@@ -6,7 +6,9 @@ use burn::tensor::Device;
 use tang_corpus::Split;
 use tang_model::ModelConfig;
 
-use crate::{TrainConfig, TrainError, learner::Learner, run_folder::state_of_run};
+use crate::{
+    TrainConfig, TrainError, batches::COUNTED_EPOCHS, learner::Learner, run_folder::state_of_run,
+};
 
 /// Steps that a trial does before those that it times.
 const WARM_UP_STEPS: usize = 2;
@@ -34,7 +36,7 @@ pub struct Plan {
     pub steps_done: usize,
     /// Characters trained on already.
     pub tokens_done: u64,
-    /// Characters that the steps left will train on.
+    /// Characters that the steps left will train on, as near as [`Plan::is_counted`] says.
     pub tokens_left: u64,
     /// What a few steps took.
     pub trial: Trial,
@@ -99,6 +101,11 @@ impl Plan {
     /// Steps left.
     pub fn steps_left(&self) -> usize {
         self.config.steps - self.steps_done
+    }
+
+    /// Whether the characters left are counted, and not worked out from those of the next epochs.
+    pub fn is_counted(&self) -> bool {
+        self.steps_left() <= COUNTED_EPOCHS * self.steps_per_epoch
     }
 
     /// Evaluations left: one every so many steps, and one after the last step.

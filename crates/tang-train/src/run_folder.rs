@@ -1,25 +1,23 @@
 //! The folder that one training run writes to.
 
 use std::{
-    fs::{self, File, TryLockError},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use tang_files::TEMPORARY_SUFFIX;
-use tang_model::WEIGHTS_FILE;
+use tang_files::{FolderLock, TEMPORARY_SUFFIX, remove_leftovers};
 
 use crate::TrainError;
 
 /// A folder that this process alone trains into.
 ///
 /// It holds the best model so far (a checkpoint folder with its vocabulary), the training state of
-/// the last save, and the log. The lock is the operating system's: it ends with the process,
-/// however that ends.
+/// the last save, and the log. A run begins in a new or empty folder, so it never replaces a file of
+/// somebody else; in its own folder it replaces a link by a file, and what the link led to stays.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl RunFolder {
@@ -27,15 +25,17 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// [`TrainError::RunExists`] if a run has left its state or a model there,
-    /// [`TrainError::Locked`] if another process trains into it.
+    /// [`TrainError::RunExists`] if a run has left its state there, [`TrainError::NotEmpty`] if it holds
+    /// other files, and then nothing is touched; [`TrainError::Locked`] if another process trains
+    /// into it.
     pub(crate) fn start(path: &Path) -> Result<Self, TrainError> {
-        let folder = Self::take(path)?;
-        if holds_run(path) {
-            return Err(TrainError::RunExists {
-                path: path.to_owned(),
-            });
+        if path.exists() && !state_path(path).exists() {
+            check_free(path)?;
         }
+        fs::create_dir_all(path).map_err(TrainError::io(path))?;
+        let folder = Self::take(path)?;
+        // A run that holds the folder is told of before one that is over, and that may have begun just now.
+        check_free(path)?;
         Ok(folder)
     }
 
@@ -52,29 +52,24 @@ impl RunFolder {
 
     /// Whether a run could start in the folder `path`, which need not exist.
     pub fn is_free(path: &Path) -> bool {
-        !holds_run(path) && (path.is_dir() || !path.exists())
+        !path.exists() || check_free(path).is_ok()
     }
 
     fn take(path: &Path) -> Result<Self, TrainError> {
-        fs::create_dir_all(path).map_err(TrainError::io(path))?;
-        let lock_path = path.join(".lock");
-        let lock = File::create(&lock_path).map_err(TrainError::io(&lock_path))?;
-        match lock.try_lock() {
-            Ok(()) => {
-                remove_leftovers(path).map_err(TrainError::io(path))?;
-                Ok(Self {
-                    path: path.to_owned(),
-                    _lock: lock,
-                })
-            }
-            Err(TryLockError::WouldBlock) => Err(TrainError::Locked {
+        let lock = FolderLock::take(path).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => TrainError::Locked {
                 path: path.to_owned(),
-            }),
-            Err(TryLockError::Error(source)) => Err(TrainError::Io {
-                path: lock_path,
-                source,
-            }),
-        }
+            },
+            _ => TrainError::Io {
+                path: path.join(".lock"),
+                source: error,
+            },
+        })?;
+        remove_leftovers(path).map_err(TrainError::io(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            _lock: lock,
+        })
     }
 
     /// Where it is.
@@ -93,25 +88,29 @@ impl RunFolder {
     }
 }
 
-/// Deletes temporary files that a killed run left. Nobody else trains here while the lock is held; but a
-/// report that is written takes no lock, and may rename its temporary file meanwhile.
-fn remove_leftovers(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let file = entry?.path();
-        if !file.to_string_lossy().ends_with(TEMPORARY_SUFFIX) {
-            continue;
-        }
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+/// Checks that a run may begin in a folder: that it holds nothing but hidden files, such as the lock, and
+/// what a killed run left half written.
+fn check_free(path: &Path) -> Result<(), TrainError> {
+    if state_path(path).exists() {
+        return Err(TrainError::RunExists {
+            path: path.to_owned(),
+        });
     }
-    Ok(())
-}
-
-/// Whether a run has left its state or a model in a folder.
-fn holds_run(path: &Path) -> bool {
-    state_path(path).exists() || path.join(WEIGHTS_FILE).exists()
+    let entries = fs::read_dir(path).map_err(TrainError::io(path))?;
+    let names = entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<Vec<String>>>()
+        .map_err(TrainError::io(path))?;
+    let others = names
+        .into_iter()
+        .filter(|name| !name.starts_with('.') && !name.ends_with(TEMPORARY_SUFFIX));
+    match others.min() {
+        Some(file) => Err(TrainError::NotEmpty {
+            path: path.to_owned(),
+            file,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// The state of the run in a folder. Whoever only reads it needs no lock, as it is replaced whole.
@@ -164,16 +163,33 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_not_trained_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let weights = folder.path().join(WEIGHTS_FILE);
-        fs::write(&weights, "weights").unwrap();
-        assert!(!RunFolder::is_free(folder.path()));
-        assert!(!RunFolder::is_free(&weights), "a file");
-        assert!(RunFolder::is_free(&folder.path().join("new")));
-        assert!(matches!(
-            RunFolder::start(folder.path()),
-            Err(TrainError::RunExists { .. })
-        ));
+    fn only_a_new_or_empty_folder_is_free() {
+        let top = tempfile::tempdir().unwrap();
+        assert!(RunFolder::is_free(&top.path().join("new")));
+        let files = [
+            "model.safetensors",
+            "config.json",
+            "tokenizer.json",
+            "pytorch_model.bin",
+            "log.jsonl",
+            "notes",
+        ];
+        for file in files {
+            let folder = top.path().join(format!("with {file}"));
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(".hidden"), "").unwrap();
+            assert!(RunFolder::is_free(&folder), "{file}");
+            let path = folder.join(file);
+            fs::write(&path, "theirs").unwrap();
+            assert!(!RunFolder::is_free(&folder), "{file}");
+            assert!(!RunFolder::is_free(&path), "{file}: no folder");
+            let error = RunFolder::start(&folder).unwrap_err();
+            assert!(
+                matches!(&error, TrainError::NotEmpty { file: found, .. } if found == file),
+                "{error}"
+            );
+            assert_eq!(fs::read(&path).unwrap(), b"theirs");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "{file}");
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! The course of a run, one JSON object a line.
 
 use std::{
+    fmt::Display,
     fs::{File, OpenOptions},
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
-use tang_files::write_atomically;
+use tang_files::{read_bounded, write_atomically};
 
 use crate::{Evaluation, TrainError};
 
@@ -38,17 +39,18 @@ pub struct RunLog {
 
 impl RunLog {
     /// Opens the log of a run that stands at `step`; lines of later steps, which a killed run may
-    /// have left, are dropped.
+    /// have left, are dropped, and the others stay byte for byte.
     pub(crate) fn open(path: &Path, step: usize) -> Result<Self, TrainError> {
-        let kept: String = if path.exists() && step > 0 {
-            Self::read(path)?
-                .into_iter()
-                .filter(|line| line.step <= step)
-                .map(|line| to_json(&line))
-                .collect()
-        } else {
-            String::new()
-        };
+        let mut kept = String::new();
+        if path.exists() && step > 0 {
+            let text = read_text(path)?;
+            for line in lines(&text, path) {
+                let (text, line) = line?;
+                if line.step <= step {
+                    kept += text;
+                }
+            }
+        }
         write_atomically(path, kept.as_bytes()).map_err(TrainError::io(path))?;
         let file = OpenOptions::new()
             .append(true)
@@ -66,19 +68,8 @@ impl RunLog {
     ///
     /// If the file cannot be read, or a line other than the last is damaged.
     pub fn read(path: &Path) -> Result<Vec<LogLine>, TrainError> {
-        let text = std::fs::read_to_string(path).map_err(|e| {
-            let reason = format!("{e}; move the log away, the run itself is whole without it");
-            TrainError::damaged(path, reason)
-        })?;
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        whole
-            .lines()
-            .enumerate()
-            .map(|(i, line)| {
-                serde_json::from_str(line)
-                    .map_err(|e| TrainError::damaged(path, format!("line {}: {e}", i + 1)))
-            })
-            .collect()
+        let text = read_text(path)?;
+        lines(&text, path).map(|line| Ok(line?.1)).collect()
     }
 
     pub(crate) fn append(&mut self, line: &LogLine) -> Result<(), TrainError> {
@@ -86,6 +77,32 @@ impl RunLog {
             .write_all(to_json(line).as_bytes())
             .map_err(TrainError::io(&self.path))
     }
+}
+
+fn read_text(path: &Path) -> Result<String, TrainError> {
+    let bytes = read_bounded(path);
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    text.map_err(|e| damaged_log(path, e))
+}
+
+/// The finished lines of a log, each with its end, and what they say.
+fn lines<'a>(
+    text: &'a str,
+    path: &'a Path,
+) -> impl Iterator<Item = Result<(&'a str, LogLine), TrainError>> {
+    let finished = text
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
+    finished.enumerate().map(move |(i, text)| {
+        let line = serde_json::from_str(text);
+        let line = line.map_err(|e| damaged_log(path, format!("line {}: {e}", i + 1)))?;
+        Ok((text, line))
+    })
+}
+
+fn damaged_log(path: &Path, reason: impl Display) -> TrainError {
+    let reason = format!("{reason}; move the log away, the run itself is whole without it");
+    TrainError::damaged(path, reason)
 }
 
 fn to_json(line: &LogLine) -> String {
@@ -133,6 +150,22 @@ mod tests {
         assert_eq!(RunLog::read(&path).unwrap(), [lines[0], lines[1], lines[0]]);
         RunLog::open(&path, 0).unwrap();
         assert!(RunLog::read(&path).unwrap().is_empty());
+    }
+
+    #[test]
+    fn kept_lines_stay_byte_for_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log.jsonl");
+        let line = |step: u32, end: &str| {
+            format!(
+                "{{ \"step\":{step}, \"tokens\": 1, \"train_seconds\": 0.10000000000000001, \
+                 \"note\": \"唐\", \"train_nats_per_char\":5e0,\"learning_rate\":1E-3}}{end}"
+            )
+        };
+        let old = line(10, "\n") + &line(20, "  \r\n");
+        std::fs::write(&path, old.clone() + &line(30, "\n") + &line(15, "")).unwrap();
+        RunLog::open(&path, 20).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
     }
 
     #[test]

@@ -61,8 +61,9 @@ impl Trainer {
     /// # Errors
     ///
     /// If the configuration is impossible or the corpus does not fit the model;
-    /// [`TrainError::RunExists`] if the folder holds a run or a model, [`TrainError::Locked`] if
-    /// another process trains into it; if a file cannot be written.
+    /// [`TrainError::RunExists`] if the folder holds a run, [`TrainError::NotEmpty`] if it holds
+    /// anything else, [`TrainError::Locked`] if another process trains into it; if a file cannot be
+    /// written.
     pub fn start(
         config: TrainConfig,
         model: ModelConfig,
@@ -71,10 +72,10 @@ impl Trainer {
         device: &Device,
     ) -> Result<Self, TrainError> {
         let learner = Learner::start(config, model, split, device)?;
-        let trainer = Self::new(learner, RunFolder::start(folder)?)?;
-        // From here on there is something to resume, whenever the run is killed.
-        trainer.save()?;
-        Ok(trainer)
+        let folder = RunFolder::start(folder)?;
+        // First, so that there is something to resume whenever the run is killed.
+        learner.state().write(&folder.state_path())?;
+        Self::new(learner, folder)
     }
 
     /// Goes on with the run that a folder holds, as if it had never stopped.
@@ -88,8 +89,9 @@ impl Trainer {
     }
 
     fn new(learner: Learner, folder: RunFolder) -> Result<Self, TrainError> {
-        learner.vocabulary().save(folder.path())?;
+        // First, since it may be damaged, and then nothing is written.
         let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
+        learner.vocabulary().save(folder.path())?;
         Ok(Self {
             learner,
             folder,

@@ -2,18 +2,21 @@
 
 use std::path::Path;
 
-use burn::{optim::OptimizerRecord, tensor::Bytes};
+use burn::optim::OptimizerRecord;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
-use tang_files::{read_bounded, write_atomically};
+use tang_files::{read_bounded, sha256_hex, write_atomically};
 use tang_model::{ModelConfig, Weights};
 
-use crate::{TrainConfig, TrainError};
+use crate::{TrainConfig, TrainError, moments::read_moments};
 
 /// The weights' entry: a safetensors file of its own.
 const WEIGHTS: &str = "weights";
 /// The optimiser's entry: its moments as Burn writes them, keyed by parameter identity.
 const OPTIMIZER: &str = "optimizer";
+/// The entry with the SHA-256 over progress, weights and optimiser; states written before there was one
+/// lack it.
+const CHECKSUM: &str = "sha256";
 /// Key of the progress in the metadata.
 const PROGRESS: &str = "progress";
 
@@ -34,6 +37,33 @@ pub(crate) struct Progress {
     pub tokens: u64,
     /// Lowest validation loss so far.
     pub best_nats_per_char: Option<f64>,
+}
+
+impl Progress {
+    /// Checks that a run can have come this far.
+    ///
+    /// # Errors
+    ///
+    /// The reason, with the numbers.
+    fn validate(&self) -> Result<(), String> {
+        self.train.validate().map_err(|e| e.to_string())?;
+        self.model.validate().map_err(|e| e.to_string())?;
+        let Self { step, tokens, .. } = *self;
+        // A batch has one row at least, however long.
+        let most = self.train.batch_tokens.max(self.model.context) as u128;
+        let possible = step as u128..=step as u128 * most;
+        if step > self.train.steps {
+            Err(format!("{step} of {} steps are done", self.train.steps))
+        } else if !possible.contains(&u128::from(tokens)) {
+            Err(format!(
+                "{step} steps of at most {most} characters cannot have seen {tokens}"
+            ))
+        } else if self.train_seconds < 0.0 {
+            Err(format!("{step} steps took {} seconds", self.train_seconds))
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// Weights, moments and progress of a run after some step.
@@ -59,21 +89,30 @@ impl TrainingState {
             TensorView::new(Dtype::U8, vec![<[u8]>::len(bytes)], bytes)
                 .expect("as many bytes as the shape says")
         };
-        let entries = [(WEIGHTS, blob(&weights)), (OPTIMIZER, blob(&optimizer))];
+        let checksum = checksum(&progress, &weights, &optimizer);
+        let entries = [
+            (WEIGHTS, blob(&weights)),
+            (OPTIMIZER, blob(&optimizer)),
+            (CHECKSUM, blob(checksum.as_bytes())),
+        ];
         let metadata = [(PROGRESS.to_owned(), progress)].into();
         let file = safetensors::serialize(entries, Some(metadata))
             .map_err(|e| TrainError::damaged(path, e))?;
         write_atomically(path, &file).map_err(TrainError::io(path))
     }
 
-    pub(crate) fn read(path: &Path) -> Result<Self, TrainError> {
+    /// Reads a state, all of which fits together. `check` looks at the progress before the rest is read.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainError::Io`] if the file cannot be read, [`TrainError::Damaged`] if it is not as it was
+    /// written, or describes no run; that of `check`.
+    pub(crate) fn read(
+        path: &Path,
+        check: impl FnOnce(&Progress) -> Result<(), TrainError>,
+    ) -> Result<Self, TrainError> {
         let bytes = read_bounded(path).map_err(TrainError::io(path))?;
-        let damaged = |reason: String| {
-            TrainError::damaged(
-                path,
-                format!("not a readable training state ({reason}): start a new run"),
-            )
-        };
+        let damaged = |reason: String| TrainError::damaged_state(path, reason);
         let (_, metadata) =
             SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
         let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
@@ -83,19 +122,37 @@ impl TrainingState {
             .as_ref()
             .and_then(|metadata| metadata.get(PROGRESS))
             .ok_or_else(|| damaged(format!("no `{PROGRESS}`")))?;
-        let optimizer = Bytes::from_bytes_vec(entry(OPTIMIZER)?.data().to_vec());
+        let [weights_entry, optimizer_entry] = [entry(WEIGHTS)?, entry(OPTIMIZER)?];
+        let wanted = checksum(progress, weights_entry.data(), optimizer_entry.data());
         let progress: Progress =
             serde_json::from_str(progress).map_err(|e| damaged(e.to_string()))?;
-        if progress.step > progress.train.steps {
-            let Progress { step, train, .. } = progress;
-            return Err(damaged(format!("{step} of {} steps are done", train.steps)));
+        progress.validate().map_err(damaged)?;
+        check(&progress)?;
+        let weights =
+            Weights::from_bytes(weights_entry.data(), path).map_err(|e| damaged(e.to_string()))?;
+        let optimizer = read_moments(optimizer_entry.data(), &progress.model, progress.step)
+            .map_err(|reason| damaged(format!("the moments of the optimiser: {reason}")))?;
+        // Last, since what can be named is named.
+        if let Ok(checksum) = file.tensor(CHECKSUM)
+            && checksum.data() != wanted.as_bytes()
+        {
+            return Err(damaged(
+                "its checksum is another: a byte has changed".to_owned(),
+            ));
         }
         Ok(Self {
             progress,
-            weights: Weights::from_bytes(entry(WEIGHTS)?.data(), path)
-                .map_err(|e| damaged(e.to_string()))?,
-            optimizer: OptimizerRecord::from_bytes(optimizer)
-                .map_err(|e| damaged(e.to_string()))?,
+            weights,
+            optimizer,
         })
     }
+}
+
+/// SHA-256 over those of the three parts.
+fn checksum(progress: &str, weights: &[u8], optimizer: &[u8]) -> String {
+    sha256_hex(
+        [progress.as_bytes(), weights, optimizer]
+            .map(sha256_hex)
+            .concat(),
+    )
 }

@@ -14,6 +14,7 @@ mod escaping;
 mod eval;
 mod finish;
 mod given;
+mod foreign_folders;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;

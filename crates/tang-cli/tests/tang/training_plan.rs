@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     fs,
+    time::Instant,
 };
 
 use tempfile::TempDir;
@@ -73,6 +74,25 @@ fn a_dry_run_says_what_would_be_done_and_writes_nothing() {
         "{plan}"
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+
+    // As many steps as anyone asks for are planned as quickly.
+    for (steps, count, evaluations) in [
+        ("1000000000", "1,000,000,000; ", "10 in all"),
+        (
+            "18446744073709551615",
+            "18,446,744,073,709,551,615; ",
+            "11 in all",
+        ),
+    ] {
+        let words = ["train", "--dry-run", "--steps", steps, "--corpus", SAMPLE];
+        let started = Instant::now();
+        let plan = prints(&words);
+        let seconds = started.elapsed().as_secs();
+        assert!(seconds < 60, "{seconds} s: {plan}");
+        assert!(line(&plan, "steps").starts_with(count), "{plan}");
+        assert!(line(&plan, "characters").starts_with("about "), "{plan}");
+        assert!(line(&plan, "evaluation").ends_with(evaluations), "{plan}");
+    }
 
     // Nor is a corpus built for it.
     fails_in(

@@ -1,0 +1,123 @@
+//! The optimiser's moments in a training state, checked before Burn reads them.
+//!
+//! Burn leaves out moments that it does not understand, so that their parameters would start anew without
+//! a word, and panics at the first step that meets one of another shape.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use burn::{
+    optim::OptimizerRecord,
+    tensor::{Bytes, DType},
+};
+use burn_pack::{Reader, Scalar, Tensor};
+use tang_model::{ModelConfig, ParameterSpec, parameter_id, parameters};
+
+use crate::optimizer::takes_muon;
+
+/// The rank of the parameter, as Burn notes it.
+const RANK: &str = "__rank";
+/// Steps done, as AdamW counts them.
+const TIME: &str = "momentum.time";
+/// The mean square of the gradients, which cannot be negative.
+const SQUARES: &str = "momentum.moment_2";
+
+/// Reads the moments of a model after `step` steps.
+///
+/// # Errors
+///
+/// The reason, naming the parameter, if the bytes are no record of Burn's; if a moment is missing, belongs to
+/// no parameter, has another shape or type than its parameter, or holds a number that no moment
+/// has; or if a parameter's step is another one.
+pub(crate) fn read_moments(
+    bytes: &[u8],
+    model: &ModelConfig,
+    step: usize,
+) -> Result<OptimizerRecord, String> {
+    let pack = || Bytes::from_bytes_vec(bytes.to_vec());
+    let reader = Reader::from_bytes(pack()).map_err(|e| e.to_string())?;
+    let mut scalars = reader.scalars().clone();
+    let tensors = reader.into_tensors().map_err(|e| e.to_string())?;
+    let mut tensors: BTreeMap<String, Tensor> = tensors
+        .into_iter()
+        .map(|tensor| (tensor.name.clone(), tensor))
+        .collect();
+    // The first step makes them.
+    let specs = if step == 0 {
+        Vec::new()
+    } else {
+        parameters(model)
+    };
+    for spec in &specs {
+        let id = parameter_id(&spec.path).val();
+        for name in moments(spec) {
+            let tensor = tensors.remove(&format!("{id}.{name}"));
+            let tensor = tensor.ok_or_else(|| format!("`{name}` of `{}` is missing", spec.path))?;
+            check(tensor, id, name, spec)?;
+        }
+        let rank = scalars.remove(&format!("{id}.{RANK}"));
+        if number(rank) != Some(spec.shape.len()) {
+            return Err(format!("the rank of `{}` is {rank:?}", spec.path));
+        }
+        let time = scalars.remove(&format!("{id}.{TIME}"));
+        let wanted = if takes_muon(spec) { None } else { Some(step) };
+        if number(time) != wanted {
+            return Err(format!(
+                "`{}` is after {time:?} steps, the run after {step}",
+                spec.path
+            ));
+        }
+    }
+    let left: BTreeSet<String> = tensors.into_keys().chain(scalars.into_keys()).collect();
+    if let Some(name) = left.first() {
+        return Err(format!("`{name}` belongs to no parameter"));
+    }
+    OptimizerRecord::from_bytes(pack()).map_err(|e| e.to_string())
+}
+
+/// The tensors that the optimiser keeps for a parameter.
+fn moments(spec: &ParameterSpec) -> &'static [&'static str] {
+    if takes_muon(spec) {
+        &["momentum.velocity"]
+    } else {
+        &["momentum.moment_1", SQUARES]
+    }
+}
+
+fn number(scalar: Option<Scalar>) -> Option<usize> {
+    scalar.and_then(|scalar| usize::try_from(scalar).ok())
+}
+
+fn check(tensor: Tensor, id: u64, name: &str, spec: &ParameterSpec) -> Result<(), String> {
+    let path = &spec.path;
+    let (_, dtype, shape, owner, bytes) = tensor.into_parts().map_err(|e| e.to_string())?;
+    if dtype != DType::F32 {
+        return Err(format!(
+            "`{name}` of `{path}` is stored as {dtype:?}, not as F32"
+        ));
+    }
+    if *shape != spec.shape[..] {
+        return Err(format!(
+            "`{name}` of `{path}` has shape {:?}, the parameter {:?}",
+            &shape[..],
+            spec.shape
+        ));
+    }
+    if owner != Some(id) {
+        return Err(format!(
+            "`{name}` of `{path}` is marked as another parameter's"
+        ));
+    }
+    let (values, _) = bytes.as_chunks::<4>();
+    let least = if name == SQUARES { 0.0 } else { f32::MIN };
+    let is_possible = |value: f32| value.is_finite() && value >= least;
+    match values
+        .iter()
+        .find(|value| !is_possible(f32::from_le_bytes(**value)))
+    {
+        Some(value) => Err(format!(
+            "`{name}` of `{path}` holds {}",
+            f32::from_le_bytes(*value)
+        )),
+        None => Ok(()),
+    }
+}
