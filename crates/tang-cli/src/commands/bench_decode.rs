@@ -9,8 +9,7 @@ use tang_model::device;
 
 use crate::{
     bench_output::BenchOutput, example_heads::example_heads, lab_model::open_lab_models,
-    note::note, source_commit::source_commit,
-    threads::start_threads,
+    note::note, source_commit::source_commit, threads::start_threads,
 };
 
 /// What to measure.

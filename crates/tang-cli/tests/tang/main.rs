@@ -13,8 +13,8 @@ mod devices;
 mod escaping;
 mod eval;
 mod finish;
-mod given;
 mod foreign_folders;
+mod given;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;

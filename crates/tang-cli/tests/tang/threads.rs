@@ -52,7 +52,10 @@ fn has_no_thread(ended: &Ended) {
         "{}",
         ended.stderr
     );
-    for wanted in ["error: cannot start ", "raise the limit of processes (`ulimit -u`)"] {
+    for wanted in [
+        "error: cannot start ",
+        "raise the limit of processes (`ulimit -u`)",
+    ] {
         assert!(ended.stderr.contains(wanted), "{}", ended.stderr);
     }
 }
