@@ -39,7 +39,7 @@ pub struct CacheSize {
     pub tokens: usize,
     /// Bytes of their keys and values.
     pub used_bytes: usize,
-    /// Bytes set aside, for as many tokens as the context has positions.
+    /// Bytes set aside: so many tokens in whole blocks of memory, at most the context.
     pub allocated_bytes: usize,
 }
 
@@ -91,13 +91,19 @@ fn cache_sizes(model: &Transformer) -> Result<Vec<CacheSize>, LabError> {
         .map(|tokens| {
             let mut decoder = CachedDecoder::new(model);
             TimedGeneration::run(&mut decoder, &Task::open(), tokens)?;
-            cache_size(decoder.cache(), model.config(), tokens)
+            let capacity = KvCache::capacity_for(model.config(), tokens, &model.device());
+            cache_size(decoder.cache(), model.config(), tokens, capacity)
         })
         .collect()
 }
 
-/// Reads a cache that must hold `tokens` tokens in one row.
-fn cache_size(cache: &KvCache, config: &ModelConfig, tokens: usize) -> Result<CacheSize, LabError> {
+/// Reads a cache that must hold `tokens` tokens in one row, and have room for `capacity`.
+fn cache_size(
+    cache: &KvCache,
+    config: &ModelConfig,
+    tokens: usize,
+    capacity: usize,
+) -> Result<CacheSize, LabError> {
     let size = CacheSize {
         tokens,
         used_bytes: cache.used_bytes(),
@@ -105,11 +111,7 @@ fn cache_size(cache: &KvCache, config: &ModelConfig, tokens: usize) -> Result<Ca
     };
     for (what, wanted, got) in [
         ("in use", formula(config, tokens), size.used_bytes),
-        (
-            "set aside",
-            formula(config, config.context),
-            size.allocated_bytes,
-        ),
+        ("set aside", formula(config, capacity), size.allocated_bytes),
     ] {
         if wanted != got {
             return Err(LabError::CacheBytes {
@@ -244,7 +246,7 @@ mod tests {
             .map(|size| (size.tokens, size.used_bytes, size.allocated_bytes))
             .collect();
         let all = 48 * 256;
-        assert_eq!(used, [(1, 256, all), (32, 8192, all), (48, all, all)]);
+        assert_eq!(used, [(1, 256, 4096), (32, 8192, 8192), (48, all, all)]);
     }
 
     #[test]
@@ -282,28 +284,32 @@ mod tests {
         let config = *lab.model.config();
         let mut decoder = CachedDecoder::new(&lab.model);
         TimedGeneration::run(&mut decoder, &Task::open(), 10).unwrap();
-        assert!(cache_size(decoder.cache(), &config, 10).is_ok());
+        assert!(cache_size(decoder.cache(), &config, 10, 16).is_ok());
         let doubled = ModelConfig {
             kv_heads: 4,
             ..config
         };
-        for (config, tokens, what) in [
-            (config, 9, "in use: 1,280 bytes, and the formula says 1,152"),
+        for (config, tokens, capacity, what) in [
+            (
+                config,
+                9,
+                16,
+                "in use: 1,280 bytes, and the formula says 1,152",
+            ),
             (
                 doubled,
                 10,
+                16,
                 "in use: 1,280 bytes, and the formula says 2,560",
             ),
             (
-                ModelConfig {
-                    context: 64,
-                    ..config
-                },
+                config,
                 10,
-                "set aside: 6,144 bytes, and the formula says 8,192",
+                32,
+                "set aside: 2,048 bytes, and the formula says 4,096",
             ),
         ] {
-            let error = cache_size(decoder.cache(), &config, tokens).unwrap_err();
+            let error = cache_size(decoder.cache(), &config, tokens, capacity).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");
         }
     }

@@ -21,6 +21,8 @@ mod kv_cost;
 mod lab;
 mod likeliest_poems;
 mod logits;
+#[cfg(target_os = "linux")]
+mod memory;
 mod model;
 mod next;
 mod padded;
