@@ -106,12 +106,15 @@ impl KvGeometry {
     pub fn weight_bytes(&self) -> Result<Bytes, LabError> {
         const WHAT: &str = "bytes of weights";
         let (layers, width, bytes) = (self.layers, self.width, self.dtype.bytes());
-        let attention = product(WHAT, &[4, layers, width, self.heads, self.head_dim, bytes])?;
-        let feed_forward = product(WHAT, &[8, layers, width, width, bytes])?;
-        let both = attention.checked_add(feed_forward);
-        both.map(Bytes).ok_or(LabError::TooLarge {
+        let attention = [4, layers, width, self.heads, self.head_dim, bytes];
+        let feed_forward = [8, layers, width, width, bytes];
+        let both = product(WHAT, &attention)
+            .ok()
+            .zip(product(WHAT, &feed_forward).ok())
+            .and_then(|(attention, feed_forward)| attention.checked_add(feed_forward));
+        both.map(Bytes).ok_or_else(|| LabError::TooLarge {
             what: WHAT,
-            number: attention as f64 + feed_forward as f64,
+            number: about(&attention) + about(&feed_forward),
         })
     }
 
@@ -204,8 +207,12 @@ pub(crate) fn product(what: &'static str, factors: &[u64]) -> Result<u64, LabErr
         .try_fold(1, |product: u64, factor| product.checked_mul(*factor))
         .ok_or_else(|| LabError::TooLarge {
             what,
-            number: factors.iter().map(|factor| *factor as f64).product(),
+            number: about(factors),
         })
+}
+
+fn about(factors: &[u64]) -> f64 {
+    factors.iter().map(|factor| *factor as f64).product()
 }
 
 #[cfg(test)]
@@ -291,6 +298,7 @@ mod tests {
             width: u64::MAX,
             heads: 1,
             kv_heads: 1,
+            head_dim: u64::MAX,
             ..GOOD
         };
         for error in [
