@@ -39,6 +39,7 @@ mod sequence;
 mod task;
 mod temperature;
 mod template_constraint;
+mod tie;
 mod token_readings;
 mod tone_constraint;
 mod top_k;

@@ -8,4 +8,10 @@ use crate::candidates::Candidates;
 pub(crate) trait LogitsProcessor: Send + Sync {
     /// `history` is the prompt and all that was generated.
     fn process(&self, history: &[TokenId], candidates: &mut Candidates);
+
+    /// Whether it removes candidates and changes no score. If not, it removes none, and gives a token a score
+    /// that rises with its logit.
+    fn removes(&self) -> bool {
+        false
+    }
 }

@@ -41,13 +41,19 @@ impl Sampler {
         Self { seed: Some(seed) }
     }
 
-    /// Chooses the token of step `step`, or `None` if there is no candidate.
-    pub(crate) fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
+    /// Adds the noise of step `step`, of which the best is chosen; candidates are then in the order of their
+    /// tokens, unless there is none to add.
+    pub(crate) fn add_noise(&self, step: usize, candidates: &mut Candidates) {
         if let Some(seed) = self.seed {
             let mut noise = ChaCha8Rng::seed_from_u64(seed);
             noise.set_stream(step as u64);
             add_gumbel(noise, candidates.as_mut_slice());
         }
+    }
+
+    /// Chooses the token of step `step`, or `None` if there is no candidate.
+    pub(crate) fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
+        self.add_noise(step, &mut candidates);
         candidates.keep_best(2);
         let margin = match candidates.as_slice() {
             [best, second] => best.logit - second.logit,

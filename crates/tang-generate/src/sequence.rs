@@ -12,6 +12,7 @@ use crate::{
     repetition_penalty::RepetitionPenalty,
     sampler::{Choice, Sampler},
     temperature::Temperature,
+    tie::Tie,
     top_k::TopK,
     top_p::TopP,
 };
@@ -190,6 +191,19 @@ impl Sequence {
             log_prob,
             margin,
         })
+    }
+
+    /// Whether it would choose `token` if each logit were off by up to `gap`: whether rounding can have made the
+    /// difference, at whatever border of the pipeline.
+    pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
+        let tie = Tie {
+            history: &self.tokens,
+            processors: &self.processors,
+            sampler: self.sampler,
+            step: self.generated().len(),
+        };
+        self.candidates(logits, usize::MAX)
+            .is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
 
     /// The tokens that the constraints allow next, at least one, as far as they can be among the `count`

@@ -12,6 +12,10 @@ impl LogitsProcessor for TopK {
     fn process(&self, _: &[TokenId], candidates: &mut Candidates) {
         candidates.keep_best(self.0);
     }
+
+    fn removes(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

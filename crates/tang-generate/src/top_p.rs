@@ -31,6 +31,10 @@ impl LogitsProcessor for TopP {
             .count();
         candidates.keep_best(below + 1);
     }
+
+    fn removes(&self) -> bool {
+        true
+    }
 }
 
 /// How many tokens of a whole vocabulary top-p keeps at temperature 1, from the logits of each.

@@ -3,13 +3,13 @@
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
-use tang_generate::{Batch, CachedDecoder, Decoder, GenerationConfig, Generator, Sequence};
+use tang_generate::{Batch, CachedDecoder, Decoder, GenerationConfig, Sequence};
 use tang_tokenizer::TokenId;
 
 use crate::{
     LabError, LabModel,
-    cache_paths::{difference, widen, within_tolerance},
     exactness::different_token,
+    logit_gap::{LogitGap, tolerance},
     sampling_lab::free_samples,
     test_cases::{TestCase, test_cases},
 };
@@ -18,6 +18,8 @@ use crate::{
 const POEMS_A_PLACE: usize = 4;
 /// Rows of one task that differ in their seeds only.
 const DRAWS: usize = 16;
+/// Probability below which it is no chance that all of them are the same.
+const BY_CHANCE: f64 = 1e-6;
 
 /// What came of generating many poems at once, and each again alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -30,7 +32,7 @@ pub struct BatchExactness {
     pub shortest_prompt: usize,
     /// Length of the longest.
     pub longest_prompt: usize,
-    /// Rows whose first different token won by less than rounding can turn.
+    /// Rows whose first different token can be another for rounding.
     pub ties: usize,
     /// Largest difference between the logits of a row in the batch and alone.
     pub largest_logit_difference: f32,
@@ -44,6 +46,8 @@ pub struct BatchExactness {
     pub draws: usize,
     /// How many different poems they are.
     pub distinct_draws: usize,
+    /// Probability, under the model, that all of them are the first one.
+    pub same_draws_probability: f64,
 }
 
 impl fmt::Display for BatchExactness {
@@ -60,11 +64,20 @@ impl fmt::Display for BatchExactness {
             forwarded_alone,
             draws,
             distinct_draws,
+            same_draws_probability,
         } = self;
         write!(
             f,
             "{rows} poems in one batch, {places} at once, from prompts of {shortest_prompt} to {longest_prompt} tokens, are the same as one at a time; {ties} ties, largest difference of a logit {largest_logit_difference:.1e}. A poem that ends leaves the batch, costs nothing more, and another joins: {forwarded} tokens went through the model, {forwarded_alone} one poem at a time; {reused}, of prompts, stood in their places already. {draws} rows that differ in their seeds only gave {distinct_draws} different poems."
-        )
+        )?;
+        if distinct_draws == 1 {
+            write!(
+                f,
+                " The model is as sure of it: by its own probabilities, all are the same {:.0} times in 100.",
+                100.0 * same_draws_probability
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -74,8 +87,8 @@ impl fmt::Display for BatchExactness {
 /// # Errors
 ///
 /// [`LabError::Tokens`] at the first token that differs and is no tie; [`LabError::Logits`] if
-/// logits differ by more than 1e-4; [`LabError::Count`] if rows cost anything after their ends;
-/// [`LabError::SameDraws`] if seeds make no difference.
+/// logits differ by more than rounding can make, 1e-4 of the largest; [`LabError::Count`] if rows cost anything after their ends;
+/// [`LabError::SameDraws`] if seeds make no difference where the model is not sure.
 pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, LabError> {
     let cases = test_cases(lab, rows)?;
     let mut batched = CachedDecoder::new(&lab.model);
@@ -87,13 +100,12 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
     let mut batch = Batch::with_places(&mut batched, sequences.into_iter().map(Ok), places);
     let sequences = batch.by_ref().collect::<Result<Vec<_>, _>>()?;
     let reused = batch.reused_tokens();
-    let gap = largest_logit_difference(lab, &sequences)?;
-    within_tolerance("a batch", gap)?;
+    let gap = logit_gap(lab, &sequences)?.checked("a batch")?;
     let mut ties = 0;
     let mut forwarded_alone = 0;
     for (case, together) in cases.iter().zip(&sequences) {
         let mut decoder = CachedDecoder::new(&lab.model);
-        let tie = compare_alone(lab, &mut decoder, case, together.generated(), gap)?;
+        let tie = compare_alone(lab, &mut decoder, case, together.generated())?;
         ties += usize::from(tie);
         // What is forwarded: all tokens but the last one.
         forwarded_alone += match tie {
@@ -109,6 +121,7 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
             expected: forwarded_alone,
         });
     }
+    let (distinct_draws, same_draws_probability) = distinct_draws(lab)?;
     let prompts = || cases.iter().map(|case| case.task.prompt().len());
     Ok(BatchExactness {
         rows,
@@ -121,13 +134,14 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
         reused,
         forwarded_alone,
         draws: DRAWS,
-        distinct_draws: distinct_draws(lab)?,
+        distinct_draws,
+        same_draws_probability,
     })
 }
 
 /// Over the whole texts, all in one ragged batch: all but their last two tokens as prompts, then
-/// one more.
-fn largest_logit_difference(lab: &LabModel, sequences: &[Sequence]) -> Result<f32, LabError> {
+/// one more. Texts of fewer than three tokens are left out.
+fn logit_gap(lab: &LabModel, sequences: &[Sequence]) -> Result<LogitGap, LabError> {
     let parts = || {
         sequences
             .iter()
@@ -137,14 +151,17 @@ fn largest_logit_difference(lab: &LabModel, sequences: &[Sequence]) -> Result<f3
             })
     };
     let (prompts, next): (Vec<&[TokenId]>, Vec<TokenId>) = parts().unzip();
+    let mut largest = LogitGap::NONE;
+    if prompts.is_empty() {
+        return Ok(largest);
+    }
     let mut batched = CachedDecoder::new(&lab.model);
     let together = [batched.prefill(&prompts)?, batched.decode(&next)?];
-    let mut largest = 0.0;
     for (row, (prompt, next)) in parts().enumerate() {
         let mut single = CachedDecoder::new(&lab.model);
         let alone = [single.prefill(&[prompt])?, single.decode(&[next])?];
         for (together, alone) in together.iter().zip(&alone) {
-            widen(&mut largest, difference(together.row(row), alone.row(0)));
+            largest.widen(LogitGap::between(together.row(row), alone.row(0)));
         }
     }
     Ok(largest)
@@ -156,32 +173,39 @@ fn compare_alone(
     decoder: &mut CachedDecoder,
     case: &TestCase,
     together: &[TokenId],
-    gap: f32,
 ) -> Result<bool, LabError> {
-    let steps = Generator::new(decoder, case.task.clone(), &case.config, lab.context())?;
-    let mut done = 0;
-    for (place, step) in steps.enumerate() {
-        let step = step?;
-        let other = together.get(place).copied();
-        if other != Some(step.token) {
+    let mut alone = Sequence::new(case.task.clone(), &case.config, lab.context())?;
+    while alone.finish_reason().is_none() {
+        let logits = alone.next_logits(decoder)?;
+        let before = alone.clone();
+        let step = alone.advance(logits.row(0))?;
+        let Some(other) = together.get(before.generated().len()) else {
+            break;
+        };
+        if *other != step.token {
             let name = format!("{}, in a batch", case.name);
-            let tokens = [other.unwrap_or_default(), step.token];
-            different_token(&name, &case.config, gap, step.margin, tokens, place)?;
+            // The logits in the batch are not kept; they differ by no more than that.
+            let gap = tolerance(logits.row(0));
+            different_token(&name, &before, logits.row(0), gap, step, *other)?;
             return Ok(true);
         }
-        done = place + 1;
     }
-    match together.len() == done {
+    match together.len() == alone.generated().len() {
         true => Ok(false),
         false => Err(LabError::Count {
             what: format!("{}, in a batch behind its end", case.name),
             counted: together.len(),
-            expected: done,
+            expected: alone.generated().len(),
         }),
     }
 }
 
-fn distinct_draws(lab: &LabModel) -> Result<usize, LabError> {
+/// How many different poems so many seeds give, and how likely it is that all are the first.
+///
+/// # Errors
+///
+/// [`LabError::SameDraws`] if all are the same though that is next to impossible.
+fn distinct_draws(lab: &LabModel) -> Result<(usize, f64), LabError> {
     let config = GenerationConfig {
         temperature: 1.0,
         top_k: 0,
@@ -190,8 +214,41 @@ fn distinct_draws(lab: &LabModel) -> Result<usize, LabError> {
     };
     let sequences = free_samples(lab, &config, DRAWS)?;
     let distinct: HashSet<&[TokenId]> = sequences.iter().map(Sequence::tokens).collect();
-    match distinct.len() {
-        1 => Err(LabError::SameDraws { rows: DRAWS }),
-        distinct => Ok(distinct),
+    let first = &sequences[0];
+    let log_prob = first.mean_log_prob() * first.generated().len() as f64;
+    Ok((distinct.len(), same_draws(distinct.len(), log_prob)?))
+}
+
+/// The probability that all draws are a poem of this log-probability.
+///
+/// # Errors
+///
+/// [`LabError::SameDraws`] if they are, and it is too small.
+fn same_draws(distinct: usize, log_prob: f64) -> Result<f64, LabError> {
+    // It is the first, and the others are the same.
+    let probability = (log_prob * (DRAWS - 1) as f64).exp();
+    if distinct == 1 && probability < BY_CHANCE {
+        return Err(LabError::SameDraws {
+            rows: DRAWS,
+            probability,
+        });
+    }
+    Ok(probability)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_may_be_the_same_where_the_model_is_sure() {
+        // Probabilities of the poem: all but 1, one half, one third, next to none.
+        for (log_prob, good) in [(-1e-9, true), (-0.693, true), (-1.1, false), (-60.0, false)] {
+            assert_eq!(same_draws(1, log_prob).is_ok(), good, "{log_prob}");
+            assert!(same_draws(2, log_prob).is_ok(), "{log_prob}");
+        }
+        assert!((same_draws(16, 0.5_f64.ln()).unwrap() - 0.5_f64.powi(15)).abs() < 1e-12);
+        let error = same_draws(1, -60.0).unwrap_err().to_string();
+        assert!(error.contains("seeds make no difference"), "{error}");
     }
 }

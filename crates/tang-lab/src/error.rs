@@ -22,7 +22,7 @@ pub enum LabError {
     },
     /// Generation with and without the cache gave different tokens.
     #[error(
-        "{what}: token {step} differs ({cached} with the cache, {full} without), and it won the draw by {margin:.2e}, more than the measured difference of logits explains: the cache is wrong"
+        "{what}: token {step} differs ({cached} with the cache, {full} without), which no rounding of the logits explains; it won the draw by {margin:.2e}: the cache is wrong"
     )]
     Tokens {
         /// The case.
@@ -49,10 +49,14 @@ pub enum LabError {
         expected: usize,
     },
     /// Rows of a batch that differ in their seeds drew the same.
-    #[error("{rows} rows with different seeds drew the same poem at temperature 1")]
+    #[error(
+        "{rows} rows with different seeds drew the same poem at temperature 1, and by the model's own probabilities that comes with {probability:.0e} only: seeds make no difference"
+    )]
     SameDraws {
         /// The rows.
         rows: usize,
+        /// Probability, under the model, that they do.
+        probability: f64,
     },
     /// A generation depends on the one before it.
     #[error("{what}: a decoder that was used before gives another poem than a new one")]

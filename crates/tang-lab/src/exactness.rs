@@ -3,12 +3,12 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, GenerationConfig, Sequence};
+use tang_generate::{CachedDecoder, Decoder, FullDecoder, Sequence, Step};
 use tang_tokenizer::TokenId;
 
 use crate::{
     LabError, LabModel,
-    cache_paths::{difference, within_tolerance},
+    logit_gap::LogitGap,
     test_cases::{TestCase, test_cases},
 };
 
@@ -19,7 +19,7 @@ pub struct Exactness {
     pub cases: usize,
     /// Tokens that were compared.
     pub tokens: usize,
-    /// Poems whose first different token won by less than rounding can turn.
+    /// Poems whose first different token can be another for rounding.
     pub ties: usize,
     /// Largest difference between the logits of the two ways.
     pub largest_logit_difference: f32,
@@ -55,7 +55,7 @@ impl fmt::Display for Exactness {
 /// # Errors
 ///
 /// [`LabError::Tokens`] at the first token that differs and is no tie; [`LabError::Logits`] if
-/// logits differ by more than 1e-4.
+/// logits differ by more than rounding can make: 1e-4 of the largest.
 pub fn exactness(
     lab: &LabModel,
     cases: usize,
@@ -85,15 +85,13 @@ pub(crate) fn compare(
     let (mut with, mut without) = (new()?, new()?);
     while with.finish_reason().is_none() {
         let (a, b) = (with.next_logits(cached)?, without.next_logits(full)?);
-        let gap = difference(a.row(0), b.row(0));
-        within_tolerance(&case.name, gap)?;
+        let gap = LogitGap::between(a.row(0), b.row(0)).checked(&case.name)?;
         result.largest_logit_difference = result.largest_logit_difference.max(gap);
+        let before = with.clone();
         let step = with.advance(a.row(0))?;
         let other = without.advance(b.row(0))?;
         if step.token != other.token {
-            let tokens = [step.token, other.token];
-            let place = with.generated().len() - 1;
-            different_token(&case.name, &case.config, gap, step.margin, tokens, place)?;
+            different_token(&case.name, &before, a.row(0), gap, step, other.token)?;
             result.ties += 1;
             return Ok(());
         }
@@ -103,36 +101,31 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// Fails if a draw that was won by `margin` cannot have been turned by logits that are `gap` apart.
+/// Fails if logits that are up to `gap` apart cannot make the difference between a step and another token: see
+/// [`Sequence::could_choose`]. `before` is the sequence before the step.
 pub(crate) fn different_token(
     what: &str,
-    config: &GenerationConfig,
+    before: &Sequence,
+    logits: &[f32],
     gap: f32,
-    margin: f32,
-    [cached, full]: [TokenId; 2],
-    step: usize,
+    step: Step,
+    full: TokenId,
 ) -> Result<(), LabError> {
-    let temperature = match config.temperature {
-        0.0 => 1.0,
-        temperature => temperature,
-    };
-    // Each of two logits may be off by the gap, which the penalty may stretch; the draw divides
-    // both by the temperature.
-    if margin < 2.0 * gap * config.repetition_penalty / temperature {
+    if before.could_choose(logits, full, gap) {
         return Ok(());
     }
     Err(LabError::Tokens {
         what: what.to_owned(),
-        step,
-        cached,
+        step: before.generated().len(),
+        cached: step.token,
         full,
-        margin,
+        margin: step.margin,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use tang_generate::Task;
+    use tang_generate::{GenerationConfig, Task};
 
     use super::*;
     use crate::fake_decoder::FakeDecoder;
@@ -182,11 +175,53 @@ mod tests {
     #[test]
     fn a_choice_that_rounding_cannot_turn_is_an_error() {
         let config = GenerationConfig {
-            temperature: 1.0,
+            temperature: 0.0,
             ..GenerationConfig::default()
         };
-        let error = different_token("fake", &config, 1e-5, 0.5, [3, 4], 7).unwrap_err();
-        assert!(matches!(error, LabError::Tokens { step: 7, .. }), "{error}");
-        assert!(different_token("fake", &config, 1e-5, 1.9e-5, [3, 4], 7).is_ok());
+        let before = Sequence::new(Task::open(), &config, 64).unwrap();
+        let logits = [0.0, 0.5, -1.0];
+        let step = before.clone().advance(&logits).unwrap();
+        assert_eq!((step.token, step.margin), (1, 0.5));
+        let different = |gap, token| different_token("fake", &before, &logits, gap, step, token);
+        assert!(different(0.26, 0).is_ok());
+        for (gap, token) in [(0.24, 0), (0.7, 2), (1e-5, 0)] {
+            let error = different(gap, token).unwrap_err();
+            assert!(matches!(error, LabError::Tokens { step: 0, .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_tie_at_the_border_of_top_p_is_one() {
+        // The likeliest token alone has 0.85, but for rounding: a little less, and the second can be drawn.
+        let lead = (0.85_f64 / 0.15).ln() as f32;
+        let cached = || FakeDecoder {
+            lead,
+            others: -100.0,
+            ..FakeDecoder::default()
+        };
+        let mut ties = 0;
+        for seed in 0..100 {
+            for fault in [5e-6, -5e-6] {
+                let case = TestCase {
+                    name: "fake".to_owned(),
+                    task: Task::open(),
+                    config: GenerationConfig {
+                        seed,
+                        temperature: 1.0,
+                        max_new_tokens: 10,
+                        stop_at_end: false,
+                        ..GenerationConfig::default()
+                    },
+                };
+                let mut full = FakeDecoder {
+                    fault: Some((5, fault)),
+                    ..cached()
+                };
+                let mut result = Exactness::of(1);
+                compare(&mut cached(), &mut full, 64, &case, &mut result).unwrap();
+                ties += result.ties;
+            }
+        }
+        assert!(ties > 3, "{ties}");
     }
 }

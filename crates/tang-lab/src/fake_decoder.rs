@@ -16,6 +16,8 @@ const VOCABULARY: usize = 20;
 pub(crate) struct FakeDecoder {
     /// By how much the second token is behind.
     pub lead: f32,
+    /// What is added to the logits of the others.
+    pub others: f32,
     /// What is added to the second one's logit at one step, from 0.
     pub fault: Option<(usize, f32)>,
     /// Tokens that each prefill counts too many.
@@ -30,6 +32,7 @@ impl Default for FakeDecoder {
     fn default() -> Self {
         Self {
             lead: 1e4,
+            others: 0.0,
             fault: None,
             extra_forwarded: 0,
             steps: 0,
@@ -40,7 +43,7 @@ impl Default for FakeDecoder {
 
 impl FakeDecoder {
     fn logits(&mut self, last: TokenId) -> Logits {
-        let rest = |i| -2.0 * self.lead - i as f32;
+        let rest = |i| -2.0 * self.lead + self.others - i as f32 / VOCABULARY as f32;
         let mut values: Vec<f32> = (0..VOCABULARY).map(rest).collect();
         values[0] = 0.0;
         values[1] = -self.lead;

@@ -37,6 +37,7 @@ mod kv_preset;
 mod lab_model;
 mod length_timing;
 mod line_chart;
+mod logit_gap;
 mod loss_curve;
 mod machine;
 mod matmul_peak;

@@ -28,11 +28,7 @@ impl TimedGeneration {
         task: &Task,
         new_tokens: usize,
     ) -> Result<Self, GenerateError> {
-        let config = GenerationConfig {
-            max_new_tokens: new_tokens,
-            stop_at_end: false,
-            ..GenerationConfig::default()
-        };
+        let config = Self::config(new_tokens);
         // The last new token needs no position; no text ends for want of one, the decoder fails first.
         let context = task.prompt().len() + new_tokens;
         let before = decoder.forwarded_tokens();
@@ -51,6 +47,15 @@ impl TimedGeneration {
             steps_ms,
             forwarded_tokens: decoder.forwarded_tokens() - before,
         })
+    }
+
+    /// The settings of such a generation.
+    pub fn config(new_tokens: usize) -> GenerationConfig {
+        GenerationConfig {
+            max_new_tokens: new_tokens,
+            stop_at_end: false,
+            ..GenerationConfig::default()
+        }
     }
 
     /// Milliseconds of the whole.
