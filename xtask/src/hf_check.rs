@@ -7,6 +7,8 @@ use anyhow::Result;
 use crate::{process, workspace};
 
 const VENV: &str = ".venv-hf";
+/// Its Python, counted from the root.
+pub const PYTHON: &str = ".venv-hf/bin/python";
 const REQUIREMENTS: &str = "scripts/requirements.txt";
 
 /// Runs `scripts/check_hf.py` on every committed checkpoint, in a virtual environment of its own.
@@ -34,7 +36,7 @@ pub fn run() -> Result<()> {
 
 /// The Python of the virtual environment, made first if it is missing.
 fn python() -> Option<PathBuf> {
-    let python = workspace::root().join(VENV).join("bin/python");
+    let python = workspace::root().join(PYTHON);
     let importable = || {
         let mut import = process::command(&python);
         import.args(["-c", "import torch, transformers"]);

@@ -12,6 +12,7 @@ mod hf_check;
 // As `tang` has it: the two are asked to end by the same signals.
 #[path = "../../crates/tang-cli/src/interrupt.rs"]
 mod interrupt;
+mod peers;
 mod process;
 mod shared_build;
 mod tidy;
@@ -68,10 +69,11 @@ fn main() -> Result<()> {
             process::run(process::tang().arg("bench-cache").args(arguments))
         }
         Chore::BenchDecode { arguments } => {
-            process::run(process::tang().arg("bench-decode").args(arguments))
+            peers::measure("bench-decode", "--python", None, &arguments)
         }
         Chore::BenchTrain { arguments } => {
-            process::run(process::tang().arg("bench-train").args(arguments))
+            let script = "scripts/torch_peer.py";
+            peers::measure("bench-train", "--peer", Some(script), &arguments)
         }
         Chore::Ci => ci::run(),
         Chore::CiGpu => ci::run_gpu(),

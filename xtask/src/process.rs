@@ -29,6 +29,9 @@ pub fn tang() -> Command {
 /// The same with more options for cargo.
 pub fn tang_with(options: &[&str]) -> Command {
     let mut tang = cargo();
+    if let Some(commit) = workspace::commit() {
+        tang.env("TANG_COMMIT", commit);
+    }
     tang.args(["run", "--quiet", "--release", "--package", "tang-cli"]);
     tang.args(options).arg("--");
     tang

@@ -1,6 +1,10 @@
 //! The workspace on disk: its root and the files that belong to it.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context, Result};
 
@@ -15,11 +19,8 @@ pub fn root() -> &'static Path {
 
 /// Every file that git tracks or would track, as a path from the root with `/` between its parts.
 pub fn files() -> Result<BTreeSet<String>> {
-    let mut git = process::command("git");
-    // A checkout may belong to another user than the one who checks it.
-    git.args(["-c", "safe.directory=*", "ls-files", "-z"]);
-    git.args(["--cached", "--others", "--exclude-standard"]);
-    let listing = process::output(&mut git)?;
+    let words = ["--cached", "--others", "--exclude-standard"];
+    let listing = process::output(git(&["ls-files", "-z"]).args(words))?;
     Ok(listing
         .split_terminator('\0')
         // A tracked file that was deleted is still listed.
@@ -28,7 +29,48 @@ pub fn files() -> Result<BTreeSet<String>> {
         .collect())
 }
 
+/// The commit of the source as `tang` reads it, with the word `modified` behind it if files differ; `None` where
+/// there is no git, or no repository.
+pub fn commit() -> Option<String> {
+    let asked = |words| {
+        let answer = git(words).stderr(Stdio::null()).output().ok()?;
+        answer.status.success().then_some(())?;
+        String::from_utf8(answer.stdout).ok()
+    };
+    let commit = asked(&["rev-parse", "--short=12", "HEAD"])?;
+    let files = asked(&["status", "--porcelain"])?;
+    let modified = if files.is_empty() { "" } else { " modified" };
+    Some(format!("{}{modified}", commit.trim()))
+}
+
+/// git in this checkout, which may belong to another user than the one who checks it; so no program that its
+/// settings name is run, and no lock is taken.
+fn git(words: &[&str]) -> Command {
+    let mut git = process::command("git");
+    git.args(["--no-optional-locks", "-c", "safe.directory=*"])
+        .args(["-c", "core.fsmonitor=false"])
+        .args(words);
+    git
+}
+
 /// The text of a file of the workspace; `path` counts from the root.
 pub fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_has_twelve_digits_or_more() {
+        let Some(commit) = commit() else {
+            return;
+        };
+        let id = commit.strip_suffix(" modified").unwrap_or(&commit);
+        assert!(
+            id.len() >= 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{commit}"
+        );
+    }
 }

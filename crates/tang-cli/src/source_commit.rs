@@ -1,29 +1,52 @@
-//! The state of the source tree at the time of a run.
+//! The commit of the source, as whoever builds and starts this program says it.
 
-use std::process::{Command, Stdio};
+use std::env;
 
 use tang_lab::Commit;
 
-/// Asks git about the folder of the source. `None` where it is gone, or belongs to no repository,
-/// or there is no git.
+/// What `cargo xtask` tells `tang`: a commit, and behind it a word if files differed from it.
+const VARIABLE: &str = "TANG_COMMIT";
+const MODIFIED: &str = "modified";
+
+/// The commit that the environment names. This program never asks git, whose settings belong to the owner of the
+/// folder and can name programs to run.
 pub fn source_commit() -> Option<Commit> {
-    let id = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let status = git(&["status", "--porcelain"])?;
-    Some(Commit {
-        id: id.trim().to_owned(),
-        modified: !status.is_empty(),
+    commit(&env::var(VARIABLE).ok()?)
+}
+
+/// `None` if it is no commit.
+fn commit(text: &str) -> Option<Commit> {
+    let (id, modified) = match text.split_once(' ') {
+        Some((id, MODIFIED)) => (id, true),
+        Some(_) => return None,
+        None => (text, false),
+    };
+    let is_id = (7..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| Commit {
+        id: id.to_owned(),
+        modified,
     })
 }
 
-fn git(words: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        // A checkout may belong to another user than the one who measures; and no lock is taken.
-        .args(["-c", "safe.directory=*", "--no-optional-locks"])
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    output.status.success().then_some(())?;
-    String::from_utf8(output.stdout).ok()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commits_are_read() {
+        let shown = |text| commit(text).map(|Commit { id, modified }| (id, modified));
+        let id = "0123456789ab".to_owned();
+        assert_eq!(shown("0123456789ab"), Some((id.clone(), false)));
+        assert_eq!(shown("0123456789ab modified"), Some((id, true)));
+        for wrong in [
+            "",
+            "main",
+            "012345",
+            "0123456789ab dirty",
+            "0123456789ab\n# page",
+            " modified",
+        ] {
+            assert_eq!(shown(wrong), None, "{wrong:?}");
+        }
+    }
 }

@@ -17,7 +17,18 @@ struct Place<'a> {
 const UNDONE: &str = "write it now or delete it";
 const PRINTED: &str = "only tang-cli and xtask print; return the value or an error";
 
-const RULES: [Rule; 14] = [
+/// The files that run programs: npm by the user's path, in an empty folder; a peer and a Python that a flag
+/// names; this program itself; and whatever a chore needs.
+const RUNS_PROGRAMS: [&str; 6] = [
+    "crates/tang-corpus/src/fetch.rs",
+    "crates/tang-cli/src/peer.rs",
+    "crates/tang-lab/src/torch_peer.rs",
+    "crates/tang-lab/src/bench_decode.rs",
+    "crates/tang-cli/src/training_environment.rs",
+    "xtask/src/process.rs",
+];
+
+const RULES: [Rule; 15] = [
     rule(&["todo", "!"], nowhere, UNDONE),
     rule(&["unimplemented", "!"], nowhere, UNDONE),
     rule(&["print", "!"], printing, PRINTED),
@@ -68,6 +79,11 @@ const RULES: [Rule; 14] = [
         &["unsafe_code"],
         |place| place.path == "crates/tang-kernels/src/helper.rs",
         "unsafe code is kept to lending work to the helper, in crates/tang-kernels/src/helper.rs",
+    ),
+    rule(
+        &["Command", ":", ":", "new"],
+        |place| place.in_test || RUNS_PROGRAMS.contains(&place.path),
+        "few files run programs, none that a folder or its settings name; see RUNS_PROGRAMS in xtask/src/tidy/words.rs",
     ),
 ];
 
@@ -249,6 +265,19 @@ mod tests {
         let text = "fn f() { #[allow(unsafe_code)] let a = b; }";
         assert!(found(MODEL, text));
         assert!(!found("crates/tang-kernels/src/helper.rs", text));
+    }
+
+    #[test]
+    fn programs_are_run_in_few_files() {
+        for text in [
+            "fn f() { Command::new(a) }",
+            "fn f() { process::Command::new(a) }",
+        ] {
+            assert!(found("crates/tang-cli/src/source_commit.rs", text));
+            assert!(found(MODEL, text));
+            assert!(!found("crates/tang-cli/src/peer.rs", text));
+            assert!(!found("crates/tang-cli/tests/tang/work.rs", text));
+        }
     }
 
     #[test]

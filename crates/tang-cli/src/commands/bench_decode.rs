@@ -26,9 +26,10 @@ pub struct Options {
     /// Folder for report.md, report.json and the plot
     #[arg(long, value_name = "DIR", default_value = "target/bench-decode")]
     out: PathBuf,
-    /// Python with PyTorch, to measure the same geometry with; skipped where it is not there
-    #[arg(long, value_name = "FILE", default_value = ".venv-hf/bin/python")]
-    python: PathBuf,
+    /// Python with PyTorch, to run scripts/torch_decode_peer.py of this folder with, which measures the same
+    /// geometry
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Measure everything, but with short texts and 2 runs
     #[arg(long)]
     quick: bool,
@@ -76,8 +77,12 @@ fn acrostic(lab: &LabModel, checkpoint: OsString) -> Vec<OsString> {
     ]
 }
 
+/// Nothing is run that nobody asked for: the folder may be another's.
 fn torch_script(options: &Options) -> Option<TorchScript> {
-    let python = options.python.clone();
+    let Some(python) = options.python.clone() else {
+        note("PyTorch is not measured: give a Python that has it with --python");
+        return None;
+    };
     let script = PathBuf::from("scripts/torch_decode_peer.py");
     if let Some(missing) = [&python, &script].into_iter().find(|path| !path.exists()) {
         note(format_args!(

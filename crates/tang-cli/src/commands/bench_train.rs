@@ -28,8 +28,6 @@ use crate::{
     training_race::{race_config, run_race},
 };
 
-/// The peer that this project brings, where its environment is made.
-const PEER: [&str; 2] = [".venv-hf/bin/python", "scripts/torch_peer.py"];
 /// Tokens a step: our default and the peer's.
 const TOKENS_A_STEP: [usize; 2] = [4096, 8192];
 /// The peer's whole run: about ten passes over the poems.
@@ -46,7 +44,7 @@ const PEAK_RUNS: usize = 5;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang bench-train --steps 20")]
 pub struct Options {
-    /// A program to race with [default: scripts/torch_peer.py, if .venv-hf has a Python]
+    /// A program to race with, such as `python3 scripts/torch_peer.py`
     #[arg(long, value_name = "COMMAND")]
     peer: Option<String>,
     /// Which network to train: tang-4l, which has the geometry of the peer, or minimind-4l
@@ -129,17 +127,12 @@ fn is_free(path: &Path) -> Result<()> {
 
 impl Options {
     fn peer(&self) -> Result<Option<Peer>> {
-        if let Some(line) = &self.peer {
-            return Peer::new(line).map(Some);
-        }
-        if PEER.iter().all(|path| Path::new(path).exists()) {
-            return Peer::new(&PEER.join(" ")).map(Some);
-        }
-        note(format_args!(
-            "SKIPPED the peer: there is no {} here; give one with --peer",
-            PEER.join(" or no ")
-        ));
-        Ok(None)
+        // Nothing is run that nobody asked for: the folder may be another's.
+        let Some(line) = &self.peer else {
+            note("SKIPPED the peer: give one with --peer");
+            return Ok(None);
+        };
+        Peer::new(line).map(Some)
     }
 
     /// Short runs in turns, so that whatever else the machine does meets all of them, and the speed

@@ -29,6 +29,8 @@ mod padded;
 mod pipes;
 #[cfg(unix)]
 mod printed_commands;
+#[cfg(unix)]
+mod programs;
 mod readme;
 mod rules;
 mod sampling;
