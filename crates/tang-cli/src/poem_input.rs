@@ -39,7 +39,7 @@ pub fn read_page(path: &Path) -> Result<Page> {
     Ok(page)
 }
 
-/// What was left out of a page, in words.
+/// The parts left out of a page, in words.
 pub fn left_out(left_out: &LeftOut) -> String {
     let count = |count: usize, one: &str, many: &str| match count {
         0 => None,

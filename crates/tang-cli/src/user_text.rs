@@ -10,7 +10,8 @@ use tang_tokenizer::{TokenizerError, Vocabulary};
 /// Made once, as building its tables takes longer than a poem.
 static CONVERTER: LazyLock<Converter> = LazyLock::new(Converter::traditional_to_simplified);
 
-/// A text as it was typed and in simplified characters, pair by pair.
+/// A text as it was typed and in simplified characters, pair by pair. White space is left out: how
+/// the lines of a pasted poem are broken or indented means nothing.
 #[derive(Debug, Clone, Default)]
 pub struct UserText(Vec<UserCharacter>);
 
@@ -19,50 +20,63 @@ struct UserCharacter {
     /// Its place in what was typed, white space counted, from 1.
     position: usize,
     typed: char,
-    /// As it was typed, but marks of full width for those of ASCII.
+    /// As it was typed, but marks in full width.
     printed: char,
-    /// In simplified characters, with `，` or `。` for each mark.
+    /// In simplified characters, with marks as `，` or `。`.
     plain: char,
+    /// The white space before it.
+    space: Option<char>,
 }
 
 impl UserCharacter {
+    /// The character as typed, but a mark that the model does not know as one of the two that all models do.
+    fn as_typed(self, vocabulary: &Vocabulary) -> char {
+        if self.is_mark() && vocabulary.id(self.printed).is_none() {
+            self.plain
+        } else {
+            self.printed
+        }
+    }
+
     /// The simplified form if the model knows it, or else what was typed.
     fn reading(self, vocabulary: &Vocabulary) -> Option<char> {
-        [self.plain, self.printed]
+        let as_typed = self.as_typed(vocabulary);
+        let plain = if self.is_mark() { as_typed } else { self.plain };
+        [plain, as_typed]
             .into_iter()
             .find(|c| vocabulary.id(*c).is_some())
+    }
+
+    fn is_mark(self) -> bool {
+        line_mark(self.printed).is_some()
     }
 }
 
 impl UserText {
-    /// The text of an argument, without white space.
+    /// The text of an argument or a line.
     pub fn new(typed: &str) -> Self {
-        Self::of(typed, |c| !c.is_whitespace())
-    }
-
-    /// The text of a template, in which white space may part lines.
-    pub fn of_lines(typed: &str) -> Self {
-        Self::of(typed, |_| true)
-    }
-
-    fn of(typed: &str, is_kept: impl Fn(char) -> bool) -> Self {
-        let mut characters: Vec<UserCharacter> = (1..)
-            .zip(typed.chars())
-            .filter(|(_, typed)| is_kept(*typed))
-            .map(|(position, typed)| {
-                let printed = line_mark(typed).unwrap_or(typed);
-                UserCharacter {
-                    position,
-                    typed,
-                    printed,
-                    plain: printed,
-                }
-            })
-            .collect();
+        let mut characters = Vec::new();
+        let mut space = None;
+        for (position, typed) in (1..).zip(typed.chars()) {
+            if typed.is_whitespace() {
+                space = Some(typed);
+                continue;
+            }
+            let printed = line_mark(typed).unwrap_or(typed);
+            characters.push(UserCharacter {
+                position,
+                typed,
+                printed,
+                plain: printed,
+                space: space.take(),
+            });
+        }
         let printed: String = characters.iter().map(|c| c.printed).collect();
-        // Neither changes the count of characters.
-        let plain = plain_marks(&CONVERTER.convert(&printed));
-        for (character, plain) in characters.iter_mut().zip(plain.chars()) {
+        // The converter writes one character for each.
+        for (character, plain) in characters
+            .iter_mut()
+            .zip(CONVERTER.convert(&plain_marks(&printed)).chars())
+        {
             character.plain = plain;
         }
         Self(characters)
@@ -135,10 +149,9 @@ impl UserText {
         vocabulary: &Vocabulary,
         is_known: impl Fn(char) -> bool,
     ) -> Result<String, TokenizerError> {
-        let is_mark = |c: &UserCharacter| line_mark(c.printed).is_some();
-        if self.0.iter().all(|c| is_mark(c) || is_known(c.printed)) {
-            let read = |c: &UserCharacter| if is_mark(c) { c.plain } else { c.printed };
-            return Ok(self.0.iter().map(read).collect());
+        let as_typed = || self.0.iter().map(|c| c.as_typed(vocabulary));
+        if as_typed().all(is_known) {
+            return Ok(as_typed().collect());
         }
         let read: Option<String> = self.0.iter().map(|c| c.reading(vocabulary)).collect();
         read.ok_or_else(|| TokenizerError::UnknownCharacters {
@@ -161,6 +174,14 @@ impl UserText {
                 let is_traditional = c.printed != c.plain;
                 if is_traditional { c.printed } else { converted }
             })
+            .collect()
+    }
+
+    /// This text, read in some way, with the white space of what was typed.
+    pub fn spaced(&self, text: &str) -> String {
+        let pairs = self.0.iter().zip(text.chars());
+        pairs
+            .flat_map(|(c, read)| c.space.into_iter().chain([read]))
             .collect()
     }
 
@@ -188,7 +209,8 @@ mod tests {
             (" \n", ""),
             ("春風\n", "春风"),
             ("白日依山盡,\n　黃河入海流.", "白日依山尽，黄河入海流。"),
-            ("春，a!", "春，a!"),
+            ("春，a!", "春，a。"),
+            ("春眠不觉晓?处处、夜来：", "春眠不觉晓，处处。夜来，"),
         ] {
             assert_eq!(UserText::new(typed).plain(), wanted);
         }
@@ -215,6 +237,20 @@ mod tests {
             let read = UserText::new("乾不").read_lines(is_han, sounds, &vocabulary);
             assert_eq!(read.unwrap(), wanted);
         }
+    }
+
+    #[test]
+    fn a_mark_is_read_as_one_that_the_model_knows() {
+        for (known, wanted) in [("春眠", "春，眠。"), ("春眠？", "春？眠。")] {
+            let vocabulary = Vocabulary::from_texts([known]);
+            let text = UserText::new("春?\n眠；");
+            assert_eq!(text.read(&vocabulary).unwrap(), wanted);
+            assert_eq!(text.printed(None), "春？眠；");
+            assert_eq!(text.spaced(&text.printed(None)), "春？\n眠；");
+        }
+        // Beside another mark, a character stays as it was typed, too.
+        let vocabulary = Vocabulary::from_texts(["乾干"]);
+        assert_eq!(UserText::new("乾？").read(&vocabulary).unwrap(), "乾，");
     }
 
     #[test]

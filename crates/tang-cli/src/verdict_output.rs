@@ -7,7 +7,7 @@ use std::{
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
-use tang_corpus::{Converter, PageText, Unread};
+use tang_corpus::{Converter, PageText, Traditional, Unread};
 use tang_files::escape_value;
 use tang_prosody::{
     COMMA, FULL_STOP, Fault, Form, Judging, LineVerdict, Scores, Share, Verdict, check_by,
@@ -28,26 +28,42 @@ pub struct JudgedPoem<'a> {
     verdict: Option<Verdict>,
     /// Where such a text stops being a poem.
     unread: Option<&'a Unread>,
-    /// What was said if no tone were saved in the next line: the table counts it, so that its figures are those
+    /// The verdict if no tone were saved in the next line: the table counts it, so that its figures are those
     /// of `tang eval`.
     #[serde(skip)]
     unsaved: Option<Verdict>,
 }
 
-impl<'a> JudgedPoem<'a> {
-    /// Judges a text by its simplified characters, and its rhyme characters as they were typed.
-    pub fn new(text: &'a PageText, converter: &Converter) -> Self {
+/// Judges texts by their simplified characters, and their rhyme characters as they were typed.
+pub struct Judge {
+    converter: Converter,
+    traditional: Traditional<'static>,
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self {
+            converter: Converter::traditional_to_simplified(),
+            traditional: Traditional::default(),
+        }
+    }
+}
+
+impl Judge {
+    /// The verdict on a text.
+    pub fn judge<'a>(&self, text: &'a PageText) -> JudgedPoem<'a> {
         let judged = |saves| {
-            let written = text.poem.as_deref().ok()?;
+            let typed = text.poem.as_deref().ok()?;
+            let compared = self.converter.normalise(typed);
             let judging = Judging {
-                written: Some(written),
+                written: Some(&self.traditional.compared(&compared)),
                 saves,
             };
-            check_by(&converter.convert(written), judging)
+            check_by(&self.converter.convert(typed), judging)
         };
         let verdict = judged(true);
         let is = |question: fn(&Verdict) -> bool| verdict.as_ref().is_some_and(question);
-        Self {
+        JudgedPoem {
             text: &text.typed,
             passes: is(Verdict::passes),
             passes_strictly: is(Verdict::passes_strictly),
@@ -57,7 +73,9 @@ impl<'a> JudgedPoem<'a> {
             unsaved: judged(false),
         }
     }
+}
 
+impl JudgedPoem<'_> {
     /// The verdict; `None` for a text without a strict form.
     pub fn verdict(&self) -> Option<&Verdict> {
         self.verdict.as_ref()

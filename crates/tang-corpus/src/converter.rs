@@ -29,6 +29,11 @@ impl Converter {
         }
     }
 
+    /// The text with the usual forms of compatibility ideographs, and no other change.
+    pub fn normalise(&self, text: &str) -> String {
+        self.stages[0].replace(text)
+    }
+
     /// The converted text. Characters that no table has are kept.
     pub fn convert(&self, text: &str) -> String {
         let [normalise, convert] = &self.stages;
@@ -152,6 +157,7 @@ mod tests {
         // U+F9E1 is 李, U+F90A is 金; U+F902 is 車, which is then simplified.
         let converter = Converter::traditional_to_simplified();
         assert_eq!(converter.convert("\u{f9e1}\u{f90a}\u{f902}"), "李金车");
+        assert_eq!(converter.normalise("\u{f9e1}\u{f90a}\u{f902}"), "李金車");
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub struct Corpus {
     pub poems: Vec<String>,
     /// What became of the texts.
     pub counts: Counts,
-    /// What a text file has beside its texts. Its titles count as texts without a form.
+    /// Texts of strict form with a character outside U+4E00 to U+9FFF: they count as irregular.
+    pub rare: usize,
+    /// The parts of a text file that belong to no text. Its titles count as texts without a form.
     pub left_out: LeftOut,
     /// Where the first text of a text file that has no form stops being a poem.
     pub first_unread: Option<Unread>,
@@ -38,10 +40,15 @@ impl Corpus {
     /// form ([`Form::of`]) of characters from U+4E00 to U+9FFF and it is no repeat.
     pub fn from_texts(texts: &[String], on_progress: &mut dyn FnMut(Progress)) -> Self {
         let texts = texts.iter().map(|text| Some(text.as_str()));
-        let (poems, counts) = kept(texts, on_progress);
+        let Kept {
+            poems,
+            counts,
+            rare,
+        } = kept(texts, on_progress);
         Self {
             poems,
             counts,
+            rare,
             left_out: LeftOut::default(),
             first_unread: None,
         }
@@ -50,13 +57,18 @@ impl Corpus {
     /// [`Self::from_texts`] of the poems of a page.
     pub fn from_page(page: Page, on_progress: &mut dyn FnMut(Progress)) -> Self {
         let texts = page.texts.iter().map(|text| text.poem.as_deref().ok());
-        let (poems, mut counts) = kept(texts, on_progress);
+        let Kept {
+            poems,
+            mut counts,
+            rare,
+        } = kept(texts, on_progress);
         counts.read += page.left_out.titles.len();
         counts.irregular += page.left_out.titles.len();
         let mut unread = page.texts.into_iter().filter_map(|text| text.poem.err());
         Self {
             poems,
             counts,
+            rare,
             left_out: page.left_out,
             first_unread: unread.next(),
         }
@@ -96,25 +108,36 @@ impl Corpus {
     }
 }
 
+/// The poems that are left of texts.
+#[derive(Default)]
+struct Kept {
+    poems: Vec<String>,
+    counts: Counts,
+    rare: usize,
+}
+
 /// The poems among texts, and what became of each; `None` is a text that could not be read as a poem.
 fn kept<'a>(
     texts: impl ExactSizeIterator<Item = Option<&'a str>>,
     on_progress: &mut dyn FnMut(Progress),
-) -> (Vec<String>, Counts) {
+) -> Kept {
     /// Texts between two reports.
     const REPORT_EVERY: usize = 500;
 
     let total = texts.len();
     let converter = Converter::traditional_to_simplified();
     let mut seen = HashSet::new();
-    let mut poems = Vec::new();
-    let mut counts = Counts::default();
+    let mut kept = Kept::default();
+    let counts = &mut kept.counts;
     for text in texts {
         let poem = text.map(|text| converter.convert(text));
-        let regular = poem.filter(|poem| Form::of(poem).is_some() && !has_rare_han(poem));
-        match regular {
+        match poem.filter(|poem| Form::of(poem).is_some()) {
             None => counts.irregular += 1,
-            Some(poem) if seen.insert(poem.clone()) => poems.push(poem),
+            Some(poem) if has_rare_han(&poem) => {
+                counts.irregular += 1;
+                kept.rare += 1;
+            }
+            Some(poem) if seen.insert(poem.clone()) => kept.poems.push(poem),
             Some(_) => counts.repeated += 1,
         }
         counts.read += 1;
@@ -126,7 +149,7 @@ fn kept<'a>(
             });
         }
     }
-    (poems, counts)
+    kept
 }
 
 /// Whether a Han character stands outside U+4E00 to U+9FFF, the range that the corpus keeps.
@@ -150,6 +173,7 @@ mod tests {
             let corpus = Corpus::from_texts(&[poem.to_owned()], &mut |_| {});
             assert_eq!(corpus.poems.len(), usize::from(kept), "{poem}");
             assert_eq!(corpus.counts.irregular, usize::from(!kept), "{poem}");
+            assert_eq!(corpus.rare, usize::from(!kept), "{poem}");
         }
     }
 

@@ -110,7 +110,7 @@ pub enum CorpusError {
     Kind {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: FileKind,
     },
     /// A text file has another encoding.

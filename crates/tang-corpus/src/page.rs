@@ -8,7 +8,7 @@ use crate::{
     page_verse::{Verse, Verses, has_verse, is_title},
 };
 
-/// What ends a line of a text file, a carriage return before a line feed apart.
+/// The ends of lines of a text file, a carriage return before a line feed apart.
 const LINE_ENDS: [char; 7] = [
     '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
 ];
@@ -26,21 +26,21 @@ const MOST_TITLES: usize = 4;
 pub struct Page {
     /// The texts in order.
     pub texts: Vec<PageText>,
-    /// What belongs to no text.
+    /// The parts that belong to no text.
     pub left_out: LeftOut,
 }
 
 /// One text of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageText {
-    /// What was typed: of a poem the characters and the marks, `，` and `。` where there are none; of
+    /// The typed text: of a poem the characters and the marks, `，` and `。` where there are none; of
     /// another text all but the spaces.
     pub typed: String,
     /// The same closed by `，` and `。` in turn, or where it stops being a poem.
     pub poem: Result<String, Unread>,
 }
 
-/// What was read and left out.
+/// The parts of a page that were left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LeftOut {
     /// Titles, authors and numbers of poems, a row each.

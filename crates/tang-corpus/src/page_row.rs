@@ -71,7 +71,7 @@ impl Run {
 pub(crate) struct Row {
     /// Its line of the page, counted from 1.
     pub(crate) number: usize,
-    /// What is visible in it, as it was typed.
+    /// The visible characters, as they were typed.
     pub(crate) text: String,
     /// The runs.
     pub(crate) runs: Vec<Run>,
@@ -210,7 +210,7 @@ fn is_digit(c: char) -> bool {
     c.is_numeric() && !is_han(c)
 }
 
-/// What stands before the name of an author.
+/// A dash, as before the name of an author.
 fn is_dash(c: char) -> bool {
     matches!(c, '‐'..='―' | '－')
 }

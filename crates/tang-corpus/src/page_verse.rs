@@ -15,7 +15,7 @@ pub(crate) struct Verse {
 /// The lines of a row, or of several of the same kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Verses {
-    /// What stands before them in the row: a title.
+    /// The titles before them in the row.
     pub(crate) titles: Vec<String>,
     /// The characters of a line.
     pub(crate) length: usize,

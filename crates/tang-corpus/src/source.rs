@@ -9,7 +9,7 @@ use crate::{CorpusError, Page, Progress, archive::read_archive, poem_files::read
 /// The most bytes of a file: three times those of the package.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// What poems are read from.
+/// A source of poems.
 pub(crate) enum Source {
     /// The texts of a collection, each a poem's, in the numeric order of its files.
     Collection(Vec<String>),

@@ -89,6 +89,21 @@ impl<'a> Traditional<'a> {
         targets.is_some_and(|targets| !targets.contains(character))
     }
 
+    /// The text with each character that [is only simplified](Self::is_simplified_only) in its commonest
+    /// traditional form, and the others as they are: what characters of a text in both scripts are
+    /// compared by.
+    pub fn compared(&self, text: &str) -> String {
+        text.chars()
+            .map(|c| {
+                if self.is_simplified_only(c) {
+                    self.form(None, c, None)
+                } else {
+                    c
+                }
+            })
+            .collect()
+    }
+
     fn form(&self, before: Option<char>, character: char, after: Option<char>) -> char {
         let forms = match self.counted.get(&character).map(Vec::as_slice) {
             None => return self.first_listed(character),
@@ -230,5 +245,20 @@ mod tests {
         for character in "觉双龙处闻泪静宫为𫝈".chars() {
             assert!(traditional.is_simplified_only(character), "{character}");
         }
+    }
+
+    #[test]
+    fn characters_are_compared_in_one_script() {
+        let traditional = Traditional::default();
+        for (text, wanted) in [
+            ("来來", "來來"),
+            ("台臺", "台臺"),
+            ("后後", "后後"),
+            ("白日，a𠮷", "白日，a𠮷"),
+        ] {
+            assert_eq!(traditional.compared(text), wanted);
+        }
+        let [one, two] = ["发", "发發髮"].map(|text| traditional.compared(text));
+        assert!(two.starts_with(&one) && two.ends_with("發髮"), "{two}");
     }
 }

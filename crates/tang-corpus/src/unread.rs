@@ -11,13 +11,13 @@ pub struct Unread {
     pub line: usize,
     /// The character of that line, counted from 1, spaces and marks included.
     pub character: usize,
-    /// What stands there.
+    /// The text there.
     pub text: String,
-    /// What is wrong with it, and what to do.
+    /// The fault, and what to do.
     pub reason: UnreadReason,
 }
 
-/// What is wrong with a text at one place.
+/// A fault of a text at one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnreadReason {
     /// A character that no poem has.

@@ -87,6 +87,13 @@ fn rows_may_be_lines_couplets_or_poems_with_every_line_end() {
             }
         }
     }
+    // Empty lines between couplets and lines.
+    for one in [&lines, &couplets, &bare] {
+        let apart = one.trim_end().replace('\n', "\n\n");
+        assert_eq!(poems(&apart), [POEM], "{apart:?}");
+        let text = format!("登鹳雀楼\n{apart}\n\n\n王之涣\n\n{SEVEN}");
+        assert_eq!(poems(&text), [POEM, SEVEN], "{text:?}");
+    }
     assert_eq!(poems(&format!("{POEM}\r{SEVEN}\r")), [POEM, SEVEN]);
     assert_eq!(poems(&format!("{POEM}\n{POEM}\n")), [POEM; 2]);
     assert_eq!(poems(" \n\u{3000}\n"), [""; 0]);
@@ -178,6 +185,11 @@ fn titles_and_authors_are_left_out_and_told() {
             POEM,
         ),
         (format!("{POEM}——王之涣"), vec!["王之涣"], POEM),
+        (
+            format!("{rows}王之涣《登鹳雀楼》"),
+            vec!["王之涣《登鹳雀楼》"],
+            POEM,
+        ),
         (format!("{rows}-- 王之涣"), vec!["王之涣"], POEM),
     ] {
         assert_eq!(poems(&text), [poem], "{text}");

@@ -1,4 +1,4 @@
-//! What a file is that is no plain text, by its bytes.
+//! Kinds of files that are no plain text, told by their bytes.
 
 use std::fmt;
 
@@ -116,7 +116,7 @@ impl FileKind {
         }
     }
 
-    /// What it is, with its article.
+    /// The name, with its article.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zip => "a zip archive",

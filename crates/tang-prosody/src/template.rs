@@ -5,7 +5,7 @@ use crate::{Layout, LineLength, PlacedCharacter, ProsodyError, Slot, is_han, lin
 /// Characters that stand for a free place when a template is read.
 const FREE: [char; 3] = ['*', '＊', '□'];
 
-/// What ends a line without a mark.
+/// The ends of lines without a mark.
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// The lines of a poem, with the characters that are fixed beforehand.
@@ -94,12 +94,9 @@ impl Template {
         Ok(template)
     }
 
-    /// Whether [`parse`](Self::parse) takes this character: Han, free, a mark or white space.
+    /// Whether [`parse`](Self::parse) takes this character: Han, free, or one that closes a line.
     pub fn allows(character: char) -> bool {
-        is_han(character)
-            || FREE.contains(&character)
-            || line_mark(character).is_some()
-            || character.is_whitespace()
+        is_han(character) || FREE.contains(&character) || closes_line(character)
     }
 
     /// The lines.
@@ -115,6 +112,10 @@ impl Template {
             _ => None,
         })
     }
+}
+
+fn closes_line(character: char) -> bool {
+    character.is_whitespace() || line_mark(character).is_some()
 }
 
 fn ensure_allowed(text: &str, is_allowed: fn(char) -> bool) -> Result<(), ProsodyError> {

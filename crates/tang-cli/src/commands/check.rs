@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use tang_corpus::Converter;
 use tang_prosody::Verdict;
 
 use crate::{
@@ -16,7 +15,7 @@ use crate::{
     json_output::write_json,
     note::note,
     poem_input::{left_out, read_page},
-    verdict_output::{JudgedPoem, write_poem, write_summary},
+    verdict_output::{Judge, JudgedPoem, write_poem, write_summary},
 };
 
 /// The most poems that are shown each.
@@ -70,14 +69,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if !page.left_out.is_empty() {
         note(format_args!("left out: {}", left_out(&page.left_out)));
     }
-    let converter = Converter::traditional_to_simplified();
-    let judged: Vec<JudgedPoem> = page
-        .texts
-        .iter()
-        .map(|text| JudgedPoem::new(text, &converter))
-        .collect();
+    let judge = Judge::default();
+    let judged: Vec<JudgedPoem> = page.texts.iter().map(|text| judge.judge(text)).collect();
     match print(options, &judged).map_err(anyhow::Error::from) {
-        // Whoever has read enough still wants the verdict.
+        // A reader that has enough still wants the verdict.
         Err(error) if is_closed_pipe(&error) => {}
         result => result?,
     }

@@ -31,7 +31,7 @@ pub struct Options {
 
 /// Prints the poems, one couplet a line.
 pub fn run(options: &Options) -> Result<()> {
-    let typed = options.template.as_deref().map(UserText::of_lines);
+    let typed = options.template.as_deref().map(UserText::new);
     if let Some(text) = &typed {
         check_lines(text)?;
     }
@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
         Some(text) => {
             let read =
                 text.read_lines(Template::allows, options.rules.sounds(), &loaded.vocabulary)?;
-            let template = Template::parse(&read)?;
+            let template = Template::parse(&text.spaced(&read))?;
             let given = Given::fixed(text, &template);
             (template, given)
         }
@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Refuses wrong lines before a model is opened. Wrong characters are told together with those that
 /// the model does not know.
 fn check_lines(text: &UserText) -> Result<(), ProsodyError> {
-    match Template::parse(&text.printed(None)) {
+    match Template::parse(&text.spaced(&text.printed(None))) {
         Ok(_) | Err(ProsodyError::NotHan { .. }) => Ok(()),
         Err(error) => Err(error),
     }
