@@ -1,5 +1,7 @@
 //! Bars on stderr. Where stderr is no terminal they are not drawn.
 
+use std::{thread, time::Duration};
+
 use indicatif::{ProgressBar, ProgressStyle};
 use tang_corpus::{Progress, Step};
 
@@ -48,10 +50,22 @@ fn corpus_bar(progress: Progress) -> ProgressBar {
         Some(total) => ProgressBar::new(total),
         None => ProgressBar::no_length(),
     };
+    let bar = bar.with_style(style(template));
     if progress.step == Step::Fetch {
-        bar.enable_steady_tick(std::time::Duration::from_millis(200));
+        tick(bar.clone());
     }
-    bar.with_style(style(template))
+    bar
+}
+
+/// Turns the spinner of a bar until the bar is finished. The bar's own ticks would panic where the system
+/// gives no thread; here the spinner then stands still.
+fn tick(bar: ProgressBar) {
+    let _ = thread::Builder::new().spawn(move || {
+        while !bar.is_finished() {
+            bar.tick();
+            thread::sleep(Duration::from_millis(200));
+        }
+    });
 }
 
 /// The bar of a training run that has done `step` of `steps`.
