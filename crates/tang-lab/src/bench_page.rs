@@ -22,8 +22,8 @@ const EXACTNESS: &str = "\
 Poems of every kind and setting are written twice, with the cache and without, and compared token by
 token. Then the scores of all tokens (logits) are compared at every length, then poems in a batch with
 the same ones alone, then runs after other runs. Had one token differed, or one logit by more than
-rounding, there would be no page. A tie would be a first difference between two tokens so close that
-the measured rounding can turn them.";
+rounding, there would be no page. A tie would be a first difference that
+rounding can make: of two tokens too close in the draw, or of one too close to the end of top-k or top-p.";
 
 const COUNTING: &str = "\
 The decoders count the tokens that they send through the model. For a prompt of P tokens and N new
@@ -32,8 +32,9 @@ back at. Without it, step i (from 1) sends P + i - 1 tokens. All counts are what
 
 const BYTES: &str = "\
 The price is memory: 2 (a key and a value) x layers x tokens x key/value heads x width of a head x 4
-bytes, read here from caches after texts of different lengths. Memory is set aside for the whole
-context at once, so that it never has to move.";
+bytes, read here from caches after texts of different lengths. Memory is set aside for what a text can
+have, in blocks of 16 tokens and up to 128 at once; a longer text moves when it has filled that, to twice as
+much.";
 
 const SHARING: &str = "\
 Where h query heads share g key/value heads, the cache is h/g times smaller. Multi-head attention

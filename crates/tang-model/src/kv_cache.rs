@@ -310,7 +310,8 @@ pub(crate) struct LayerSlot<'a> {
 
 impl LayerSlot<'_> {
     /// Writes new keys and values behind those held, and returns the whole cache with what must not be
-    /// seen of it. So its shape is always the same, and a GPU needs no other kernels for a longer text.
+    /// seen of it. So its shape is the same until the cache grows, and a GPU needs few kernels for texts of many
+    /// lengths.
     ///
     /// # Shapes
     ///
