@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn a_vocabulary_does_nothing_to_the_terminal() {
         assert_eq!(
-            printed(Breaks::Lines, false, &["春\u{1b}[2J\u{202e}，风"]),
-            "春\\u{1b}[2J\\u{202e}，\n风\n"
+            printed(Breaks::Lines, false, &["白日依山尽\u{1b}[2J\u{202e}，风"]),
+            "白日依山盡\\u{1b}[2J\\u{202e}，\n风\n"
         );
     }
 

@@ -18,7 +18,7 @@ const MOST_TITLES: usize = 4;
 
 /// The texts of a page: poems, and what could be read as none.
 ///
-/// An empty line ends a poem. Its lines are closed by any mark or by the ends of equally long rows, each
+/// An empty line ends a poem, if it is one by then. Its lines are closed by any mark or by the ends of equally long rows, each
 /// alone, in couplets, or all in one row; a row with more than a couplet makes it and its neighbours
 /// poems of one row each. Titles and authors above a poem are left out, as are notes in
 /// brackets, numbers, quotation marks and spaces.
@@ -63,22 +63,68 @@ impl Page {
     pub fn read(text: &str) -> Self {
         let mut reader = Reader::default();
         let text = text.replace("\r\n", "\n");
-        let mut block = Vec::new();
+        let mut blocks = vec![Vec::new()];
         for (number, line) in (1..).zip(text.split(LINE_ENDS)) {
             let mut row = Row::read(number, line);
             reader.page.left_out.notes += row.notes;
             reader.page.left_out.numbers += row.numbers;
             reader.page.left_out.titles.extend(row.take_author());
+            let last = blocks.last_mut().expect("there is always one");
             if !row.is_blank() {
-                block.push(row);
-            } else if !is_left_out(&row) {
-                reader.block(std::mem::take(&mut block));
+                last.push(row);
+            } else if !is_left_out(&row) && !last.is_empty() {
+                blocks.push(Vec::new());
             }
         }
-        reader.block(block);
+        for block in joined_blocks(blocks) {
+            reader.block(block);
+        }
         reader.titles_are_texts();
         reader.page
     }
+}
+
+/// The blocks, of which those are one that make a poem only together: pages set an empty line between
+/// couplets, and between lines.
+fn joined_blocks(blocks: Vec<Vec<Row>>) -> Vec<Vec<Row>> {
+    let pieces: Vec<Option<Verses>> = blocks.iter().map(|block| piece(block)).collect();
+    let can_be_title = |block: &Vec<Row>| block.iter().all(is_title);
+    let titles: Vec<bool> = blocks.iter().map(can_be_title).collect();
+    let mut blocks = blocks.into_iter();
+    let mut all: Vec<Vec<Row>> = Vec::new();
+    let mut start = 0;
+    while start < pieces.len() {
+        let alike = |piece: &&Option<Verses>| match (&pieces[start], piece) {
+            (Some(first), Some(next)) => next.goes_on(first),
+            _ => false,
+        };
+        let count = pieces[start..].iter().take_while(alike).count().max(1);
+        let run = pieces[start..start + count].iter().flatten();
+        let lines: usize = run.map(|piece| piece.lines.len()).sum();
+        let begins_with_title = titles[start];
+        let mut run = blocks.by_ref().take(count);
+        start += count;
+        match lines {
+            4 | 8 => all.push(run.flatten().collect()),
+            // The title is as long as a line.
+            5 | 9 if begins_with_title => {
+                all.extend(run.next());
+                all.push(run.flatten().collect());
+            }
+            _ => all.extend(run),
+        }
+    }
+    all
+}
+
+/// The verse of a block that is part of a poem at most, titles above it apart.
+fn piece(block: &[Row]) -> Option<Verses> {
+    let verses: Vec<Option<Verses>> = block.iter().map(Verses::of).collect();
+    let first = verses.iter().position(Option::is_some)?;
+    let part = &verses[first..];
+    let is_part = block[..first].iter().all(is_title) && part.iter().all(Option::is_some);
+    let verses = is_part.then(|| joined(part))?;
+    (verses.lines.len() <= 2).then_some(verses)
 }
 
 /// Whether a row without verse had something else, and is no empty line between two poems.
@@ -200,6 +246,13 @@ impl Reader {
 
     fn titles_are_texts(&mut self) {
         for rows in std::mem::take(&mut self.titles) {
+            // 杜甫《春望》 may stand below its poem.
+            let names_work = rows.iter().all(|row| row.text.contains('《'));
+            if names_work && !self.page.texts.is_empty() {
+                let titles = rows.into_iter().map(|row| row.text);
+                self.page.left_out.titles.extend(titles);
+                continue;
+            }
             self.page.texts.push(PageText {
                 typed: rows.iter().map(|row| row.text.as_str()).collect(),
                 poem: Err(unread(&rows)),

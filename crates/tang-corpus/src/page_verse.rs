@@ -108,13 +108,17 @@ fn cut(run: &Run, length: usize) -> Vec<Verse> {
         .collect()
 }
 
+/// Whether a mark closes the run, and no colon, as behind a title.
+fn is_closed(run: &Run) -> bool {
+    run.mark.is_some_and(|mark| mark != '：')
+}
+
 /// Whether a row can be a title, an author, the number of a poem: no mark closes it, and no line of verse
 /// stands in it.
 pub(crate) fn is_title(row: &Row) -> bool {
-    let closed = |run: &Run| run.mark.is_some_and(|mark| mark != '：');
-    let is_verse = |run: &Run| closed(run) && shape(run).is_some();
+    let is_verse = |run: &Run| is_closed(run) && shape(run).is_some();
     let characters: usize = row.runs.iter().map(|run| run.chars.len()).sum();
-    !row.runs.last().is_none_or(closed)
+    !row.runs.last().is_none_or(is_closed)
         && !row.runs.iter().any(is_verse)
         && characters <= LONGEST_TITLE
         && !row.text.chars().any(char::is_control)
@@ -123,5 +127,5 @@ pub(crate) fn is_title(row: &Row) -> bool {
 /// Whether a line of verse stands in the row, closed by a mark.
 pub(crate) fn has_verse(row: &Row) -> bool {
     let mut runs = row.runs.iter();
-    runs.any(|run| run.mark.is_some() && matches!(run.chars.len(), 5 | 7))
+    runs.any(|run| is_closed(run) && matches!(run.chars.len(), 5 | 7))
 }

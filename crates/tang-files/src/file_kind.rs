@@ -146,7 +146,9 @@ impl FileKind {
     /// How plain text is had from it.
     pub const fn advice(self) -> &'static str {
         match self {
-            Self::Zip | Self::SevenZip | Self::Rar => "unpack it, and give a file or folder of it",
+            Self::Zip => "unpack it, for example `unzip OLD`",
+            Self::SevenZip => "unpack it, for example `7z x OLD`",
+            Self::Rar => "unpack it, for example `unrar x OLD`",
             Self::Gzip => "unpack it, for example `gzip -dc OLD > NEW`",
             Self::Xz => "unpack it, for example `xz -dc OLD > NEW`",
             Self::Bzip2 => "unpack it, for example `bzip2 -dc OLD > NEW`",
@@ -154,7 +156,7 @@ impl FileKind {
             Self::Lz4 => "unpack it, for example `lz4 -dc OLD > NEW`",
             Self::Lzip => "unpack it, for example `lzip -dc OLD > NEW`",
             Self::Compress => "unpack it, for example `gzip -dc OLD > NEW`",
-            Self::Tar => "unpack it, for example `tar -xf OLD`, and give a file or folder of it",
+            Self::Tar => "unpack it, for example `tar -xf OLD`",
             Self::Utf16 => "convert it, for example `iconv -f UTF-16 -t UTF-8 OLD > NEW`",
             Self::Utf16Le => "convert it, for example `iconv -f UTF-16LE -t UTF-8 OLD > NEW`",
             Self::Utf16Be => "convert it, for example `iconv -f UTF-16BE -t UTF-8 OLD > NEW`",
@@ -316,7 +318,7 @@ mod tests {
     fn it_says_what_to_do() {
         assert_eq!(
             FileKind::Zip.to_string(),
-            "a zip archive: unpack it, and give a file or folder of it"
+            "a zip archive: unpack it, for example `unzip OLD`"
         );
         assert!(
             FileKind::Utf16

@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use tang_corpus::{CorpusError, CorpusFolder, NextCharacters};
+use tang_files::escape_value;
 use tang_generate::{CachedDecoder, Task, next_tokens};
 
 use crate::{
@@ -136,7 +137,7 @@ fn table_line(row: &Row) -> String {
     // A Han character is two columns wide, and so is a mark.
     let character = match row.character {
         '\n' => "⏎ ".to_owned(),
-        c => c.to_string(),
+        c => escape_value(&c.to_string()),
     };
     let corpus = row
         .corpus

@@ -45,7 +45,8 @@ fn a_text_that_is_typed_is_escaped() {
             }
         }
         let template = format!("春{character}***，");
-        shows(&run(&mut tang(["write", "--template", &template])), wanted);
+        let words = ["write", "--template", &template, "--checkpoint", &model];
+        shows(&run(&mut tang(words)), wanted);
     }
 }
 
