@@ -80,8 +80,8 @@ impl Corpus {
     /// # Errors
     ///
     /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-    /// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`] or [`CorpusError::NotUtf8`] with the file that
-    /// cannot be read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    /// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`], [`CorpusError::NotUtf8`] or
+    /// [`CorpusError::BrokenUtf8`] with the file that cannot be read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
     pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
         let corpus = match read_source(path, on_progress)? {
             Source::Collection(texts) => Self::from_texts(&texts, on_progress),

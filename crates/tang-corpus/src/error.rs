@@ -125,6 +125,18 @@ pub enum CorpusError {
         /// The first byte that is not UTF-8, counted from 1.
         offset: usize,
     },
+    /// A text file in UTF-8 is damaged, or was cut inside of a character.
+    #[error(
+        "{} is UTF-8 but for byte {offset}: put the right character there, or leave out what is \
+         broken, for example `iconv -c -f UTF-8 -t UTF-8 OLD > NEW`",
+        path.display()
+    )]
+    BrokenUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not UTF-8, counted from 1.
+        offset: usize,
+    },
     /// No poem of a strict form was found.
     #[error(
         "no regulated poem among the {read} texts of {}: wanted 4 or 8 lines of 5 or 7 Han \

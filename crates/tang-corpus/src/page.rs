@@ -127,9 +127,10 @@ fn piece(block: &[Row]) -> Option<Verses> {
     (verses.lines.len() <= 2).then_some(verses)
 }
 
-/// Whether a row without verse had something else, and is no empty line between two poems.
+/// Whether a row without verse had something else, and is no empty line between two poems, or the number
+/// of the second.
 fn is_left_out(row: &Row) -> bool {
-    row.notes > 0
+    row.notes > 0 && !row.is_numbered
 }
 
 #[derive(Default)]
@@ -279,13 +280,18 @@ fn poem_at(start: usize, rows: &[Row], verses: &[Option<Verses>]) -> Option<usiz
     let first = verses.get(start)?.as_ref()?;
     let goes_on =
         |verses: &&Option<Verses>| verses.as_ref().is_some_and(|next| first.goes_on(next));
-    let end = start + 1 + verses[start + 1..].iter().take_while(goes_on).count();
+    let ahead = start + 1 + verses[start + 1..].iter().take_while(goes_on).count();
+    // The next number begins another poem, unless it counts lines.
+    let next = (start + 1..ahead).find(|row| rows[start].is_numbered && rows[*row].is_numbered);
+    let parts_poems = |next: &usize| *next > start + 1 && joined(&verses[start..*next]).is_poem();
+    let next = next.filter(parts_poems);
+    let end = next.unwrap_or(ahead);
     // A line that was spoiled belongs to the poem, and spoils it.
     let is_spoiled = |row: &Row| {
         let near = |run: &Run| run.chars.len().abs_diff(first.length) <= 2;
         row.marks() > 0 && row.runs.iter().all(near)
     };
-    let ends = rows.get(end).is_none_or(|row| !is_spoiled(row));
+    let ends = next.is_some() || rows.get(end).is_none_or(|row| !is_spoiled(row));
     (ends && joined(&verses[start..end]).is_poem()).then_some(end)
 }
 

@@ -71,7 +71,7 @@ impl Run {
 pub(crate) struct Row {
     /// Its line of the page, counted from 1.
     pub(crate) number: usize,
-    /// The visible characters, as they were typed.
+    /// The visible characters, and those that change how they are seen, as they were typed.
     pub(crate) text: String,
     /// The runs.
     pub(crate) runs: Vec<Run>,
@@ -79,6 +79,8 @@ pub(crate) struct Row {
     pub(crate) notes: usize,
     /// Numbers that were left out.
     pub(crate) numbers: usize,
+    /// Whether a number stands at its beginning: 1. or 一、 or （一）
+    pub(crate) is_numbered: bool,
 }
 
 impl Row {
@@ -86,10 +88,14 @@ impl Row {
         let chars: Vec<(u32, char)> = (1..).zip(typed.chars()).collect();
         let mut row = Self {
             number,
-            text: typed.chars().filter(|c| !is_space(*c)).collect(),
+            text: typed
+                .chars()
+                .filter(|c| !is_space(*c) || turns(*c))
+                .collect(),
             runs: Vec::new(),
             notes: 0,
             numbers: 0,
+            is_numbered: false,
         };
         let noted = notes(&chars);
         let is_noted = |at: u32| noted.iter().any(|(from, to)| (*from..=*to).contains(&at));
@@ -103,9 +109,14 @@ impl Row {
             let is_bracket = |at: u32| noted.iter().any(|(from, to)| at == *from || at == *to);
             row.runs(chars.iter().filter(|(at, _)| !is_bracket(*at)));
         }
+        let before = chars.iter().take_while(|c| !outside(c));
+        let counts = |c: char| is_digit(c) || NUMERALS.contains(c);
+        row.is_numbered = before.clone().any(|(_, c)| counts(*c))
+            && before.filter(|(_, c)| is_han(*c)).all(|(_, c)| counts(*c));
         if row.runs.first().is_some_and(Run::is_number) {
             row.runs.remove(0);
             row.numbers += 1;
+            row.is_numbered = true;
         }
         row
     }
@@ -194,15 +205,27 @@ fn notes(chars: &[(u32, char)]) -> Vec<(u32, u32)> {
     notes
 }
 
-/// White space, and characters that show nothing.
+/// White space, empty letters that stand for it, and characters that show nothing.
 pub(crate) fn is_space(c: char) -> bool {
-    c.is_whitespace() || is_invisible(c)
+    let is_empty = matches!(
+        c,
+        '\u{115f}'..='\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+    );
+    c.is_whitespace() || is_empty || is_invisible(c)
 }
 
+/// Joiners, direction marks, variation selectors, tags. Those of private use are not among them: one may
+/// stand for a character.
 fn is_invisible(c: char) -> bool {
     matches!(c,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A direction mark, as what follows may be shown from right to left.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Digits in any width, circle or superscript, as notes and verses are numbered with.
@@ -221,5 +244,5 @@ fn is_ornament(c: char) -> bool {
         '"' | '\'' | '“' | '”' | '‘' | '’' | '「'..='』' | '｢' | '｣' | '〈'..='》' | '〝'..='〟'
         | '﹁'..='﹄' | '＂' | '＇' | '«' | '»' | '*' | '＊' | '#' | '＃' | '>' | '＞' | '|' | '｜' | '•' | '·'
         | '・' | '‧' | '●' | '◆' | '■' | '※' | '☆' | '★' | '…' | '⋯' | '~' | '～' | '〜' | '=' | '＝'
-        | '_' | '＿' | '+' | '-' | '/' | '／' | '`')
+        | '_' | '＿' | '+' | '-' | '/' | '／' | '`' | '･' | '∙' | '¦' | '‖' | '│' | '┃')
 }

@@ -38,8 +38,15 @@ impl Verses {
         };
         let whole: Vec<Run> = row.runs.iter().flat_map(parts).collect();
         let cut: Vec<Run> = row.runs.iter().flat_map(Run::parts).collect();
-        Self::alike(&whole, &[1, 2])
-            .or_else(|| Self::alike(&cut, &[1, 2]))
+        // A title may be as long as a line.
+        let verse = |runs: &[Run]| {
+            let has_title = |verses: &Self| {
+                matches!(runs[0].mark, None | Some('：')) && [5, 9].contains(&verses.lines.len())
+            };
+            Self::alike(runs, &[1, 2]).filter(|verses| !has_title(verses))
+        };
+        verse(&whole)
+            .or_else(|| verse(&cut))
             .or_else(|| Self::behind_title(&whole))
             .or_else(|| Self::behind_title(&cut))
     }

@@ -26,7 +26,8 @@ pub(crate) enum Source {
 /// # Errors
 ///
 /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-/// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`] or [`CorpusError::NotUtf8`], each with the file.
+/// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`], [`CorpusError::NotUtf8`] or
+/// [`CorpusError::BrokenUtf8`], each with the file.
 pub(crate) fn read_source(
     path: &Path,
     on_progress: &mut dyn FnMut(Progress),

@@ -120,6 +120,62 @@ fn what_editors_add_is_left_out() {
 }
 
 #[test]
+fn what_is_not_seen_is_left_out_and_what_may_be_a_character_is_named() {
+    for hidden in
+        "\u{2066}\u{202a}\u{202e}\u{200f}\u{2063}\u{180e}\u{34f}\u{e0041}\u{2800}\u{3164}".chars()
+    {
+        let text = format!(
+            "{hidden}白日{hidden}依山尽，{hidden}黄河入海流。欲穷千里目，更上一层楼。{hidden}"
+        );
+        assert_eq!(poems(&text), [POEM], "{hidden:?}");
+        let empty = format!("{hidden}\n{POEM}\n{hidden}\n{SEVEN}");
+        assert_eq!(poems(&empty), [POEM, SEVEN], "{hidden:?}");
+    }
+    for missing in "□\u{fffd}\u{e000}\u{f0000}\u{1b}".chars() {
+        let unread = unread(&POEM.replace('目', &missing.to_string()));
+        assert_eq!((unread.line, unread.character), (1, 17), "{missing:?}");
+    }
+}
+
+#[test]
+fn a_number_parts_poems_but_no_lines() {
+    let rows = |text: &str| text.replace('。', "。\n");
+    let (two, other) = (
+        rows(POEM),
+        "红豆生南国，春来发几枝。愿君多采撷，此物最相思。",
+    );
+    for numbers in [
+        "一、 二、",
+        "1. 2.",
+        "（一） （二）",
+        "[1] [2]",
+        "（一）\n （二）\n",
+        "其一\n 其二\n",
+        "① ②",
+        "（1） （2）",
+    ] {
+        let (first, second) = numbers.split_once(' ').unwrap();
+        let text = format!("{first}{two}{second}{}", rows(other));
+        assert_eq!(poems(&text), [POEM, other], "{text}");
+    }
+    // Eight lines: each has a number, each couplet, or every fifth line.
+    let eight = [POEM, other].concat();
+    let lines: Vec<&str> = eight.split_inclusive(['，', '。']).collect();
+    for (every, of) in [(1, 1), (2, 1), (1, 2), (5, 1)] {
+        let row = |(at, lines): (usize, &[&str])| {
+            let number = if at % every == 0 {
+                format!("{}. ", at + 1)
+            } else {
+                String::new()
+            };
+            number + &lines.concat() + "\n"
+        };
+        let text: String = lines.chunks(of).enumerate().map(row).collect();
+        assert_eq!(poems(&text), [eight.as_str()], "{text}");
+    }
+}
+
+#[test]
 fn titles_and_authors_are_left_out_and_told() {
     let rows = POEM.replace('。', "。\n");
     let bare = rows.replace(['，', '。'], "\n").replace("\n\n", "\n");
@@ -202,6 +258,36 @@ fn titles_and_authors_are_left_out_and_told() {
         ["其一", "其二", "登鹳雀楼"]
     );
     assert_eq!(poems(&format!("1.\n{rows}2.\n{rows}")), [POEM; 2]);
+}
+
+#[test]
+fn a_title_as_long_as_a_line_may_stand_before_it() {
+    for (text, titles) in [
+        (
+            "王之涣《登楼》：“白日依山尽，黄河入海流。欲穷千里目，更上一层楼。”",
+            &["王之涣登楼"][..],
+        ),
+        (
+            "登鹳雀楼诗：白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+            &["登鹳雀楼诗"],
+        ),
+        (
+            "《登鹳雀楼诗》白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+            &["登鹳雀楼诗"],
+        ),
+        (
+            "登鹳雀楼诗　白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+            &["登鹳雀楼诗"],
+        ),
+    ] {
+        assert_eq!(poems(text), [POEM], "{text}");
+        assert_eq!(Page::read(text).left_out.titles, titles, "{text}");
+    }
+    let five = unread("白日依山尽，黄河入海流。欲穷千里目，更上一层楼。白日依山尽。");
+    assert!(
+        five.to_string().contains("ends a text of 5 lines"),
+        "{five}"
+    );
 }
 
 #[test]

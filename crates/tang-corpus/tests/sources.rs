@@ -146,6 +146,22 @@ fn other_encodings_are_refused_with_the_way_to_convert() {
         error.to_string().contains("iconv -f GBK -t UTF-8"),
         "{error}"
     );
+    // A damaged byte, and a file that was cut inside of a character.
+    let poem = POEMS[0].as_bytes();
+    for (bytes, at) in [
+        ([poem, b"\xff", poem].concat(), poem.len() + 1),
+        (poem[..71].to_vec(), 70),
+    ] {
+        let error = read_text(bytes).unwrap_err();
+        assert!(
+            matches!(error, CorpusError::BrokenUtf8 { offset, .. } if offset == at),
+            "{error:?}"
+        );
+        assert!(
+            error.to_string().contains("iconv -c -f UTF-8 -t UTF-8"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -163,6 +179,12 @@ fn files_that_are_no_text_are_named_with_what_to_do() {
         ),
         (&utf_16, "iconv -f UTF-16LE -t UTF-8"),
         (b"[{\"paragraphs\": []}]", "is JSON: take its poems out"),
+        (
+            b"[{\"paragraphs\": []}]",
+            "`jq -r '.[].paragraphs | add' OLD > NEW`",
+        ),
+        (b"{\"text\": \"\"}\n", "`jq -r .text OLD > NEW`"),
+        (b"[\"a\"]", "`jq -r '.[]' OLD > NEW`"),
         (b"%PDF-1.7", "is a PDF document"),
     ] {
         let error = read_text(bytes).unwrap_err();

@@ -45,8 +45,12 @@ pub enum FileKind {
     Utf32Le,
     /// UTF-32 without such a mark, the high byte first.
     Utf32Be,
-    /// JSON.
+    /// JSON: a list of objects, as the collection has.
     Json,
+    /// JSON: a list of texts.
+    JsonTexts,
+    /// JSON: an object, or one a line.
+    JsonObjects,
     /// HTML, or XML.
     Markup,
     /// PDF.
@@ -132,7 +136,7 @@ impl FileKind {
             Self::Tar => "a tar archive",
             Self::Utf16 | Self::Utf16Le | Self::Utf16Be => "UTF-16 text",
             Self::Utf32 | Self::Utf32Le | Self::Utf32Be => "UTF-32 text",
-            Self::Json => "JSON",
+            Self::Json | Self::JsonTexts | Self::JsonObjects => "JSON",
             Self::Markup => "HTML or XML",
             Self::Pdf => "a PDF document",
             Self::Rtf => "an RTF document",
@@ -166,6 +170,12 @@ impl FileKind {
             Self::Json => {
                 "take its poems out as plain text, one a line, for example \
                  `jq -r '.[].paragraphs | add' OLD > NEW`"
+            }
+            Self::JsonTexts => {
+                "take its poems out as plain text, one a line, for example `jq -r '.[]' OLD > NEW`"
+            }
+            Self::JsonObjects => {
+                "take its poems out as plain text, one a line, for example `jq -r .text OLD > NEW`"
             }
             Self::Markup | Self::Epub => {
                 "open it in a browser or reader, and copy the poems as text"
@@ -231,7 +241,9 @@ fn of_text(text: &str) -> Option<FileKind> {
     let second = chars.find(|c| !c.is_whitespace());
     match (first, second) {
         // `[1]` begins a note.
-        ('[', Some('{' | '[' | '"' | ']')) | ('{', Some('"' | '}')) => Some(FileKind::Json),
+        ('[', Some('{' | '[' | ']')) => Some(FileKind::Json),
+        ('[', Some('"')) => Some(FileKind::JsonTexts),
+        ('{', Some('"' | '}')) => Some(FileKind::JsonObjects),
         ('<', Some('!' | '?' | 'a'..='z' | 'A'..='Z')) => Some(FileKind::Markup),
         _ => None,
     }
@@ -294,8 +306,9 @@ mod tests {
     fn json_and_markup_are_told_and_text_is_none() {
         for (text, kind) in [
             ("[\n  {\"paragraphs\": []}]", Some(FileKind::Json)),
-            ("\u{feff}{\"text\":\"春\"}\n", Some(FileKind::Json)),
-            ("[\"白日依山尽\"]", Some(FileKind::Json)),
+            ("[]", Some(FileKind::Json)),
+            ("\u{feff}{\"text\":\"春\"}\n", Some(FileKind::JsonObjects)),
+            ("[\"白日依山尽\"]", Some(FileKind::JsonTexts)),
             ("<!DOCTYPE html>", Some(FileKind::Markup)),
             ("\n <p>白日依山尽</p>", Some(FileKind::Markup)),
             ("[1] 白日依山尽", None),
