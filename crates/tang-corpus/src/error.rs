@@ -162,7 +162,8 @@ pub enum CorpusError {
     },
     /// There is no corpus in this folder yet.
     #[error(
-        "no corpus in {}: run `tang data` to build it, or give a text file with one poem a line",
+        "no corpus in {}: run `tang data` to build it, with --out for another folder than data, or give a \
+         text file with one poem a line",
         path.display()
     )]
     NotBuilt {

@@ -145,9 +145,13 @@ impl Reader {
     fn block(&mut self, mut rows: Vec<Row>) {
         let verses: Vec<Option<Verses>> = rows.iter().map(Verses::of).collect();
         let is_whole = |verses: &Option<Verses>| verses.as_ref().is_some_and(Verses::is_poem);
-        let one_run: Option<Vec<Verses>> = rows.iter().map(Verses::of_one_run).collect();
-        if let Some(poems) = one_run {
-            poems.into_iter().for_each(|poem| self.poem(poem));
+        let one_run: Vec<Option<Verses>> = rows.iter().map(Verses::of_one_run).collect();
+        let can_be_title = |place: usize| verses[place].is_none() && is_title(&rows[place]);
+        let mut places = 0..rows.len();
+        if one_run.iter().any(Option::is_some)
+            && places.all(|place| one_run[place].is_some() || can_be_title(place))
+        {
+            self.each(rows, &one_run);
         } else if verses.iter().any(is_whole) {
             self.each(rows, &verses);
         } else {

@@ -238,11 +238,85 @@ fn is_dash(c: char) -> bool {
     matches!(c, '‐'..='―' | '－')
 }
 
-/// Quotation marks, and what pages put before or between lines.
+/// Quotation marks, and what pages put before or between lines: no empty square or circle, which stand for
+/// missing characters.
 fn is_ornament(c: char) -> bool {
     matches!(c,
         '"' | '\'' | '“' | '”' | '‘' | '’' | '「'..='』' | '｢' | '｣' | '〈'..='》' | '〝'..='〟'
         | '﹁'..='﹄' | '＂' | '＇' | '«' | '»' | '*' | '＊' | '#' | '＃' | '>' | '＞' | '|' | '｜' | '•' | '·'
         | '・' | '‧' | '●' | '◆' | '■' | '※' | '☆' | '★' | '…' | '⋯' | '~' | '～' | '〜' | '=' | '＝'
-        | '_' | '＿' | '+' | '-' | '/' | '／' | '`' | '･' | '∙' | '¦' | '‖' | '│' | '┃')
+        | '_' | '＿' | '+' | '-' | '/' | '／' | '`' | '･' | '∙' | '¦' | '‖' | '│' | '┃' | '←'..='⇿' | '▪'
+        | '▲'..='◇' | '◎' | '\u{2600}'..='\u{260f}' | '\u{2613}'..='\u{27bf}' | '\u{1f000}'..='\u{1faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Page, Unread};
+
+    const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+    const OTHER: &str = "红豆生南国，春来发几枝。愿君多采撷，此物最相思。";
+
+    fn read(text: &str) -> Vec<Result<String, Unread>> {
+        let texts = Page::read(text).texts.into_iter();
+        texts.map(|text| text.poem).collect()
+    }
+
+    fn poems(text: &str) -> Vec<String> {
+        read(text).into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn what_is_not_seen_is_left_out_and_what_may_be_a_character_is_named() {
+        for hidden in
+            "\u{2066}\u{202a}\u{202e}\u{200f}\u{2063}\u{180e}\u{34f}\u{e0041}\u{2800}\u{3164}"
+                .chars()
+        {
+            let text = format!(
+                "{hidden}白日{hidden}依山尽，{hidden}黄河入海流。欲穷千里目，更上一层楼。{hidden}"
+            );
+            assert_eq!(poems(&text), [POEM], "{hidden:?}");
+            let empty = format!("{hidden}\n{POEM}\n{hidden}\n{OTHER}");
+            assert_eq!(poems(&empty), [POEM, OTHER], "{hidden:?}");
+        }
+        for missing in "□○◯〓☐\u{fffd}\u{e000}\u{f0000}\u{1b}".chars() {
+            let text = POEM.replace('目', &missing.to_string());
+            let unread = read(&text).remove(0).unwrap_err();
+            assert_eq!((unread.line, unread.character), (1, 17), "{missing:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_parts_poems_but_no_lines() {
+        let rows = |text: &str| text.replace('。', "。\n");
+        let (two, other) = (rows(POEM), OTHER);
+        for numbers in [
+            "一、 二、",
+            "1. 2.",
+            "（一） （二）",
+            "[1] [2]",
+            "（一）\n （二）\n",
+            "其一\n 其二\n",
+            "① ②",
+            "（1） （2）",
+        ] {
+            let (first, second) = numbers.split_once(' ').unwrap();
+            let text = format!("{first}{two}{second}{}", rows(other));
+            assert_eq!(poems(&text), [POEM, other], "{text}");
+        }
+        // Eight lines: each has a number, each couplet, or every fifth line.
+        let eight = [POEM, other].concat();
+        let lines: Vec<&str> = eight.split_inclusive(['，', '。']).collect();
+        for (every, of) in [(1, 1), (2, 1), (1, 2), (5, 1)] {
+            let row = |(at, lines): (usize, &[&str])| {
+                let number = if at % every == 0 {
+                    format!("{}. ", at + 1)
+                } else {
+                    String::new()
+                };
+                number + &lines.concat() + "\n"
+            };
+            let text: String = lines.chunks(of).enumerate().map(row).collect();
+            assert_eq!(poems(&text), [eight.as_str()], "{text}");
+        }
+    }
 }

@@ -109,7 +109,10 @@ fn what_editors_add_is_left_out() {
     let counted = "一、白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
     let marked = "> **白日依山尽**，\n> **黄河入海流**。\n> **欲穷千里目**，\n> **更上一层楼**。";
     let hidden = "白\u{200b}日依山尽，黄河入海流\u{feff}。欲\u{fe00}穷千里目，更上一层楼。";
-    for text in [quoted, noted, numbered, listed, counted, marked, hidden] {
+    let decorated = "🌸白日依山尽，黄河入海流。♪\n❤️欲穷千里目，👍🏽更上一层楼。→";
+    for text in [
+        quoted, noted, numbered, listed, counted, marked, hidden, decorated,
+    ] {
         assert_eq!(poems(text), [POEM], "{text}");
     }
     let left_out = Page::read(noted).left_out;
@@ -117,62 +120,6 @@ fn what_editors_add_is_left_out() {
     assert_eq!(Page::read(listed).left_out.numbers, 4);
     assert_eq!(Page::read(counted).left_out.numbers, 1);
     assert_eq!(poems(&format!("（{POEM}）")), [POEM]);
-}
-
-#[test]
-fn what_is_not_seen_is_left_out_and_what_may_be_a_character_is_named() {
-    for hidden in
-        "\u{2066}\u{202a}\u{202e}\u{200f}\u{2063}\u{180e}\u{34f}\u{e0041}\u{2800}\u{3164}".chars()
-    {
-        let text = format!(
-            "{hidden}白日{hidden}依山尽，{hidden}黄河入海流。欲穷千里目，更上一层楼。{hidden}"
-        );
-        assert_eq!(poems(&text), [POEM], "{hidden:?}");
-        let empty = format!("{hidden}\n{POEM}\n{hidden}\n{SEVEN}");
-        assert_eq!(poems(&empty), [POEM, SEVEN], "{hidden:?}");
-    }
-    for missing in "□\u{fffd}\u{e000}\u{f0000}\u{1b}".chars() {
-        let unread = unread(&POEM.replace('目', &missing.to_string()));
-        assert_eq!((unread.line, unread.character), (1, 17), "{missing:?}");
-    }
-}
-
-#[test]
-fn a_number_parts_poems_but_no_lines() {
-    let rows = |text: &str| text.replace('。', "。\n");
-    let (two, other) = (
-        rows(POEM),
-        "红豆生南国，春来发几枝。愿君多采撷，此物最相思。",
-    );
-    for numbers in [
-        "一、 二、",
-        "1. 2.",
-        "（一） （二）",
-        "[1] [2]",
-        "（一）\n （二）\n",
-        "其一\n 其二\n",
-        "① ②",
-        "（1） （2）",
-    ] {
-        let (first, second) = numbers.split_once(' ').unwrap();
-        let text = format!("{first}{two}{second}{}", rows(other));
-        assert_eq!(poems(&text), [POEM, other], "{text}");
-    }
-    // Eight lines: each has a number, each couplet, or every fifth line.
-    let eight = [POEM, other].concat();
-    let lines: Vec<&str> = eight.split_inclusive(['，', '。']).collect();
-    for (every, of) in [(1, 1), (2, 1), (1, 2), (5, 1)] {
-        let row = |(at, lines): (usize, &[&str])| {
-            let number = if at % every == 0 {
-                format!("{}. ", at + 1)
-            } else {
-                String::new()
-            };
-            number + &lines.concat() + "\n"
-        };
-        let text: String = lines.chunks(of).enumerate().map(row).collect();
-        assert_eq!(poems(&text), [eight.as_str()], "{text}");
-    }
 }
 
 #[test]
@@ -394,4 +341,17 @@ fn characters_stay_as_they_were_typed() {
                  萬里悲秋常作客，百年多病獨登臺。艱難苦恨繁霜鬢，潦倒新停濁酒杯。";
     assert_eq!(poems(&eight.replace('\n', "")).len(), 1);
     assert_eq!(lines(&poems(&eight.replace('\n', ""))[0]).len(), 8);
+}
+
+#[test]
+fn a_title_may_stand_above_a_poem_without_any_break() {
+    let [bare, other] = [POEM, SEVEN].map(|poem| poem.replace(['，', '。'], ""));
+    let page = Page::read(&format!("登鹳雀楼\n王之涣\n{bare}\n白帝城\n{other}"));
+    let found: Vec<_> = page.texts.iter().map(|text| text.poem.as_deref()).collect();
+    assert_eq!(found, [Ok(POEM), Ok(SEVEN)]);
+    assert_eq!(page.left_out.titles, ["登鹳雀楼", "王之涣", "白帝城"]);
+    // A title of twenty characters above lines is one.
+    let title = "奉和圣制从蓬莱向兴庆阁道中留春雨中春望";
+    let long = format!("{title}之\n{}", lines(POEM).join("\n"));
+    assert_eq!(poems(&long), [POEM]);
 }
