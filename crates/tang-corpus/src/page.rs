@@ -282,8 +282,16 @@ fn titles_at(start: usize, rows: &[Row], verses: &[Option<Verses>]) -> usize {
 /// The end of the poem that begins at `start`; `None` if there is none.
 fn poem_at(start: usize, rows: &[Row], verses: &[Option<Verses>]) -> Option<usize> {
     let first = verses.get(start)?.as_ref()?;
-    let goes_on =
-        |verses: &&Option<Verses>| verses.as_ref().is_some_and(|next| first.goes_on(next));
+    let has_title = |row: usize| {
+        let verses = verses.get(row).and_then(Option::as_ref);
+        verses.is_some_and(|verses| !verses.titles.is_empty())
+    };
+    // Every row has one, as 首联： or none but the first.
+    let titled = has_title(start) && has_title(start + 1);
+    let goes_on = |verses: &&Option<Verses>| {
+        let is_next = |next: &Verses| first.is_like(next) && next.titles.is_empty() != titled;
+        verses.as_ref().is_some_and(is_next)
+    };
     let ahead = start + 1 + verses[start + 1..].iter().take_while(goes_on).count();
     // The next number begins another poem, unless it counts lines.
     let next = (start + 1..ahead).find(|row| rows[start].is_numbered && rows[*row].is_numbered);
@@ -295,7 +303,7 @@ fn poem_at(start: usize, rows: &[Row], verses: &[Option<Verses>]) -> Option<usiz
         let near = |run: &Run| run.chars.len().abs_diff(first.length) <= 2;
         row.marks() > 0 && row.runs.iter().all(near)
     };
-    let ends = next.is_some() || rows.get(end).is_none_or(|row| !is_spoiled(row));
+    let ends = next.is_some() || has_title(end) || rows.get(end).is_none_or(|row| !is_spoiled(row));
     (ends && joined(&verses[start..end]).is_poem()).then_some(end)
 }
 
@@ -304,6 +312,7 @@ fn joined(rows: &[Option<Verses>]) -> Verses {
     let mut rows = rows.iter().flatten().cloned();
     let first = rows.next().expect("a poem has a row");
     rows.fold(first, |mut all, next| {
+        all.titles.extend(next.titles);
         all.lines.extend(next.lines);
         all
     })

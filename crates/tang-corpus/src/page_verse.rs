@@ -87,9 +87,14 @@ impl Verses {
         [4, 8].contains(&self.lines.len())
     }
 
+    /// Whether the lines of another row are as these, titles apart.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        (self.length, self.in_run) == (other.length, other.in_run)
+    }
+
     /// Whether rows like `other` can go on with it.
     pub(crate) fn goes_on(&self, other: &Self) -> bool {
-        (self.length, self.in_run) == (other.length, other.in_run) && other.titles.is_empty()
+        self.is_like(other) && other.titles.is_empty()
     }
 }
 

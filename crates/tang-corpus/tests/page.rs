@@ -344,6 +344,23 @@ fn characters_stay_as_they_were_typed() {
 }
 
 #[test]
+fn rows_may_have_titles_of_their_own() {
+    let [two, other] = [POEM, SEVEN].map(|poem| poem.replace('。', "。\n"));
+    let page = format!("第一首：{two}第二首：{other}其三 {two}");
+    assert_eq!(poems(&page), [POEM, SEVEN, POEM]);
+    assert_eq!(
+        Page::read(&page).left_out.titles,
+        ["第一首", "第二首", "其三"]
+    );
+    let couplets: Vec<&str> = two.lines().collect();
+    let spoken = format!("王：{}\n李：{}", couplets[0], couplets[1]);
+    assert_eq!(poems(&spoken), [POEM]);
+    assert_eq!(Page::read(&spoken).left_out.titles, ["王", "李"]);
+    let lines = "起：白日依山尽，\n承：黄河入海流。\n转：欲穷千里目，\n合：更上一层楼。";
+    assert_eq!(poems(lines), [POEM]);
+}
+
+#[test]
 fn a_title_may_stand_above_a_poem_without_any_break() {
     let [bare, other] = [POEM, SEVEN].map(|poem| poem.replace(['，', '。'], ""));
     let page = Page::read(&format!("登鹳雀楼\n王之涣\n{bare}\n白帝城\n{other}"));
