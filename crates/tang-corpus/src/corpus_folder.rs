@@ -159,7 +159,7 @@ impl CorpusFolder {
             .ok_or_else(|| foreign(CHECKSUMS))?;
         match files
             .iter()
-            .find(|(name, bytes)| !checksums.has(name, bytes))
+            .find(|(name, bytes)| !checksums.has(name, bytes) || poems(bytes).is_none())
         {
             None => Ok(files),
             Some((name, _)) => Err(foreign(name)),
@@ -181,14 +181,19 @@ impl CorpusFolder {
         let checksums = self.checksums()?;
         let path = self.path.join(name);
         let bytes = read_if_there(&path)?.filter(|bytes| checksums.has(name, bytes));
-        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-        let poems: Vec<_> = text.iter().flat_map(|text| text.lines()).collect();
-        // Checksums can be made anew for files that are no corpus.
-        match poems.is_empty() || poems.iter().any(|poem| Form::of(poem).is_none()) {
-            true => Err(CorpusError::Changed { path }),
-            false => Ok(poems.into_iter().map(str::to_owned).collect()),
+        match bytes.as_deref().and_then(poems) {
+            None => Err(CorpusError::Changed { path }),
+            Some(poems) => Ok(poems.into_iter().map(str::to_owned).collect()),
         }
     }
+}
+
+/// The poems of a text. `None` if it has none, or a line that is no poem of a strict form: checksums can
+/// be made for any files.
+fn poems(bytes: &[u8]) -> Option<Vec<&str>> {
+    let poems: Vec<&str> = std::str::from_utf8(bytes).ok()?.lines().collect();
+    let is_corpus = !poems.is_empty() && poems.iter().all(|poem| Form::of(poem).is_some());
+    is_corpus.then_some(poems)
 }
 
 fn text(poems: &[String]) -> String {

@@ -170,6 +170,23 @@ fn files_of_others_are_never_replaced() {
             ],
             "val.txt",
         ),
+        // Checksums that fit, of files that are no corpus.
+        (
+            vec![
+                ("SHA256SUMS", ours.concat()),
+                ("train.txt", notes.to_owned()),
+                ("val.txt", notes.to_owned()),
+                ("tang.txt", notes.to_owned()),
+            ],
+            "train.txt",
+        ),
+        (
+            vec![
+                ("SHA256SUMS", ours.concat()),
+                ("tang.txt", notes.to_owned()),
+            ],
+            "tang.txt",
+        ),
     ] {
         let folder = tempdir().unwrap();
         for (name, text) in &files {

@@ -12,24 +12,20 @@ const WITHOUT_EFFECT: &[&str] = &[
     "attn_implementation",
     "bad_words_ids",
     "begin_suppress_tokens",
-    "bos_token_id",
     "chunk_size_feed_forward",
-    "cls_token_id",
-    "decoder_start_token_id",
     "diversity_penalty",
     "do_sample",
     "dtype",
     "early_stopping",
     "encoder_no_repeat_ngram_size",
-    "eos_token_id",
     "exponential_decay_length_penalty",
     "finetuning_task",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
     "gradient_checkpointing",
     "id2label",
+    "ignore_index",
     "initializer_range",
     "is_decoder",
+    "is_llama_config",
     "keys_to_ignore_at_inference",
     "label2id",
     "length_penalty",
@@ -37,6 +33,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "max_new_tokens",
     "max_sequence_length",
     "min_length",
+    "model_max_length",
     "model_type",
     "n_ctx",
     "n_special",
@@ -50,7 +47,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "output_hidden_states",
     "output_past",
     "output_scores",
-    "pad_token_id",
     "predict_special_tokens",
     "prefix",
     "pretraining_tp",
@@ -60,7 +56,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "repetition_penalty",
     "return_dict",
     "return_dict_in_generate",
-    "sep_token_id",
     "summary_activation",
     "summary_proj_to_labels",
     "summary_type",
@@ -73,9 +68,9 @@ const WITHOUT_EFFECT: &[&str] = &[
     "top_p",
     "torch_dtype",
     "torchscript",
+    "transformers.js_config",
     "transformers_version",
     "typical_p",
-    "unk_token_id",
     "unsloth_fixed",
     "unsloth_version",
     "use_bfloat16",
@@ -83,9 +78,10 @@ const WITHOUT_EFFECT: &[&str] = &[
     "xla_device",
 ];
 
-/// Beginnings and endings of names of such fields: private ones, and dropout, which only training has.
+/// Beginnings and endings of names of such fields: private ones, dropout, which only training has, and
+/// tokens with a task in a text.
 const START_WITHOUT_EFFECT: char = '_';
-const ENDS_WITHOUT_EFFECT: [&str; 2] = ["dropout", "_pdrop"];
+const ENDS_WITHOUT_EFFECT: [&str; 3] = ["dropout", "_pdrop", "_token_id"];
 
 /// Multipliers that change nothing if they are 1.
 const ONE_WITHOUT_EFFECT: &[&str] = &[
@@ -257,8 +253,17 @@ mod tests {
             "sliding_window": null, "use_qk_norm": false, "pruned_heads": {}, "layer_kinds": [],
             "quantization": "", "logit_scale": 1.0, "residual_multiplier": 1, "pad_token_id": 7,
             "_name_or_path": "gpt2", "use_cache": true, "attn_pdrop": 0.1, "embedding_dropout": 0.2, "temperature": 0.7, "dtype": "float16",
+            "mask_token_id": 4, "eos_token_id": [1, 2], "ignore_index": -100, "model_max_length": 2048,
         });
         fields(json).finish().unwrap();
+        // As the SmolLM models of the Llama family have them.
+        let json = json!({
+            "is_llama_config": true, "rope_interleaved": false,
+            "transformers.js_config": {"kv_cache_dtype": {"fp16": "float16"}, "dtype": "q4"},
+        });
+        fields(json).finish().unwrap();
+        let error = fields(json!({"rope_interleaved": true})).finish();
+        assert!(error.is_err(), "another order of the numbers of a head");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::json;
-use tang_files::{escape_value, read_at_most, write_atomically};
+use tang_files::{FileKind, escape_value, read_at_most, write_atomically};
 
 use crate::{TokenId, TokenizerError, Vocabulary, error::Damage, vocabulary::NEWLINE};
 
@@ -75,7 +75,10 @@ impl Vocabulary {
         let file: StoredFile =
             serde_json::from_slice(text).map_err(|error| TokenizerError::Json {
                 path: path.clone(),
-                reason: escape_value(&error.to_string()),
+                reason: match FileKind::of(text) {
+                    None | Some(FileKind::Json) => escape_value(&error.to_string()),
+                    Some(kind) => kind.to_string(),
+                },
             })?;
         file.into_vocabulary()
             .map_err(|damage| TokenizerError::Damaged { path, damage })
@@ -194,6 +197,8 @@ struct StoredModel {
     #[serde(rename = "type")]
     kind: String,
     vocab: Entries,
+    /// Only BPE has any.
+    #[serde(default)]
     merges: Vec<serde_json::Value>,
 }
 

@@ -131,6 +131,11 @@ fn other_models_are_refused() {
             r#"{"model": {"type": "BPE", "vocab": {}, "merges": ["a b"]}}"#,
             "its model is BPE with 1 merges, wanted BPE with 0 merges",
         ),
+        // Only BPE has merges.
+        (
+            r###"{"model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": {"[UNK]": 0, "##s": 1}}}"###,
+            "its model is WordPiece with 0 merges, wanted BPE with 0 merges",
+        ),
     ] {
         let message = load_text(text).unwrap_err().to_string();
         assert!(message.ends_with(wanted), "{message}");
@@ -145,6 +150,23 @@ fn what_is_no_tokenizer_file_names_the_file() {
         assert!(error.to_string().contains(TOKENIZER_FILE), "{error}");
     }
     let folder = tempfile::tempdir().unwrap();
+    let wide: Vec<u8> = "\u{feff}{\"model\": {}}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (bytes, word) in [
+        (wide.as_slice(), "iconv -f UTF-16 "),
+        (b"<!DOCTYPE html><html>", "HTML"),
+        (b"\x1f\x8b\x08", "gzip -dc"),
+    ] {
+        std::fs::write(folder.path().join(TOKENIZER_FILE), bytes).unwrap();
+        let error = Vocabulary::load(folder.path()).unwrap_err().to_string();
+        assert!(
+            error.contains(word) && error.contains(TOKENIZER_FILE),
+            "{error}"
+        );
+    }
+    std::fs::remove_file(folder.path().join(TOKENIZER_FILE)).unwrap();
     let error = Vocabulary::load(folder.path()).unwrap_err();
     assert!(
         matches!(error, TokenizerError::Io { action: "read", .. }),
