@@ -210,7 +210,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let log = RunLog::read(&trainer.folder().log_path())?;
-    write_loss_curve(&log, &path.join("loss.svg"))?;
+    // A run that was over has none, if it was moved away.
+    if !log.is_empty() {
+        write_loss_curve(&log, &path.join("loss.svg"))?;
+    }
     note(what_to_try(&trainer, &path));
     print_path(&path)?;
     Ok(ExitCode::SUCCESS)

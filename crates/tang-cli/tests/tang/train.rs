@@ -61,6 +61,12 @@ fn trains_and_says_what_next() {
         "{}",
         again.stderr
     );
+    // Without its log, too, which may be moved away; the picture of it stays.
+    let picture = fs::read(out.join("loss.svg")).unwrap();
+    fs::remove_file(out.join("log.jsonl")).unwrap();
+    let again = run(tang(words).arg(&out));
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(fs::read(out.join("loss.svg")).unwrap(), picture);
 }
 
 #[test]
