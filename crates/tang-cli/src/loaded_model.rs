@@ -81,7 +81,7 @@ impl LoadedModel {
             ));
             folder.keep_tokens(characters);
         }
-        let model = folder.into_model(device)?;
+        let model = Transformer::from_folder(folder, device)?;
         Ok(Self { model, vocabulary })
     }
 

@@ -5,15 +5,17 @@ use std::slice;
 use burn::{
     module::Module,
     nn::Linear,
-    tensor::{Device, Tensor, activation::softmax},
+    tensor::{Tensor, activation::softmax},
 };
+use tang_checkpoint::{ModelConfig, ModelError};
 
 use crate::{
-    Dropout, ModelConfig, ModelError, Weights,
+    Dropout,
     block_part::AttentionPart,
     fused::self_attention,
     kv_cache::LayerSlot,
     linear_part::LinearPart,
+    loader::Loader,
     norm::Norm,
     projection::{Projection, Residual},
     rotary::Rotation,
@@ -36,20 +38,19 @@ pub(crate) struct SelfAttention {
 }
 
 impl SelfAttention {
-    /// Takes the parameters below `path` out of `weights`.
+    /// Takes the parameters below `path` out of the weights.
     pub(crate) fn load(
         config: &ModelConfig,
-        weights: &mut Weights,
+        loader: &mut Loader<'_>,
         path: &str,
-        device: &Device,
     ) -> Result<Self, ModelError> {
         let (family, width) = (config.family, config.width);
         let columns = width + 2 * config.kv_heads * config.head_dim();
         let input = format!("{path}.input");
         let output = format!("{path}.output");
         Ok(Self {
-            input: weights.take_linear(family, &input, [width, columns], device)?,
-            output: weights.take_linear(family, &output, [width, width], device)?,
+            input: loader.take_linear(family, &input, [width, columns])?,
+            output: loader.take_linear(family, &output, [width, width])?,
             heads: config.heads,
             kv_heads: config.kv_heads,
         })

@@ -1,13 +1,11 @@
 //! One block of the Transformer.
 
-use burn::{
-    module::Module,
-    tensor::{Device, Tensor},
-};
+use burn::{module::Module, tensor::Tensor};
+use tang_checkpoint::{ModelConfig, ModelError};
 
 use crate::{
-    Dropout, ModelConfig, ModelError, Weights, attention::SelfAttention, block_part::BlockPart,
-    feed_forward::FeedForward, kv_cache::LayerSlot, norm::Norm, rotary::Rotation, side::Side,
+    Dropout, attention::SelfAttention, block_part::BlockPart, feed_forward::FeedForward,
+    kv_cache::LayerSlot, loader::Loader, norm::Norm, rotary::Rotation, side::Side,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
@@ -21,19 +19,18 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Takes the parameters below `path` out of `weights`.
+    /// Takes the parameters below `path` out of the weights.
     pub(crate) fn load(
         config: &ModelConfig,
-        weights: &mut Weights,
+        loader: &mut Loader<'_>,
         path: &str,
-        device: &Device,
     ) -> Result<Self, ModelError> {
         let below = |part: &str| format!("{path}.{part}");
         Ok(Self {
-            attention_norm: Norm::load(config, weights, &below("attention_norm"), device)?,
-            attention: SelfAttention::load(config, weights, &below("attention"), device)?,
-            feed_forward_norm: Norm::load(config, weights, &below("feed_forward_norm"), device)?,
-            feed_forward: FeedForward::load(config, weights, &below("feed_forward"), device)?,
+            attention_norm: Norm::load(config, loader, &below("attention_norm"))?,
+            attention: SelfAttention::load(config, loader, &below("attention"))?,
+            feed_forward_norm: Norm::load(config, loader, &below("feed_forward_norm"))?,
+            feed_forward: FeedForward::load(config, loader, &below("feed_forward"))?,
         })
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use burn::backend::DispatchDevice;
 pub use burn::tensor::Device;
 
-use crate::ModelError;
+use tang_checkpoint::ModelError;
 
 /// The version of Burn, for reports.
 pub const BURN_VERSION: &str = "0.22.1";
@@ -95,7 +95,7 @@ mod wgpu {
     };
 
     use super::Adapter;
-    use crate::ModelError;
+    use tang_checkpoint::ModelError;
 
     /// Burn opens an adapter once in a process.
     static OPENED: LazyLock<Result<(Device, Adapter), String>> = LazyLock::new(|| {
@@ -144,7 +144,7 @@ mod wgpu {
     use burn::tensor::Device;
 
     use super::Adapter;
-    use crate::ModelError;
+    use tang_checkpoint::ModelError;
 
     pub(super) fn open() -> Result<(Device, Adapter), ModelError> {
         Err(ModelError::WithoutWgpu)

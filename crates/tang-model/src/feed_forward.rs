@@ -2,17 +2,15 @@
 
 use std::slice;
 
-use burn::{
-    module::Module,
-    nn::Linear,
-    tensor::{Device, Tensor},
-};
+use burn::{module::Module, nn::Linear, tensor::Tensor};
+use tang_checkpoint::{Family, ModelConfig, ModelError};
 
 use crate::{
-    Dropout, Family, ModelConfig, ModelError, Weights,
+    Dropout,
     activation::Activation,
     block_part::FeedForwardPart,
     linear_part::LinearPart,
+    loader::Loader,
     norm::Norm,
     projection::{Projection, Residual},
     side::Side,
@@ -31,12 +29,11 @@ pub(crate) struct FeedForward {
 }
 
 impl FeedForward {
-    /// Takes the parameters below `path` out of `weights`.
+    /// Takes the parameters below `path` out of the weights.
     pub(crate) fn load(
         config: &ModelConfig,
-        weights: &mut Weights,
+        loader: &mut Loader<'_>,
         path: &str,
-        device: &Device,
     ) -> Result<Self, ModelError> {
         let (family, width, inner) = (config.family, config.width, config.feed_forward_width);
         let (activation, columns) = match family {
@@ -47,8 +44,8 @@ impl FeedForward {
         let input = format!("{path}.input");
         let output = format!("{path}.output");
         Ok(Self {
-            input: weights.take_linear(family, &input, [width, columns], device)?,
-            output: weights.take_linear(family, &output, [inner, width], device)?,
+            input: loader.take_linear(family, &input, [width, columns])?,
+            output: loader.take_linear(family, &output, [inner, width])?,
             activation,
         })
     }

@@ -4,10 +4,10 @@
 use std::mem;
 
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
+use tang_checkpoint::{ModelConfig, ModelError};
 use tang_kernels::Attend;
 
 use crate::{
-    ModelConfig, ModelError,
     cache_store::{close_up, lengthened, write},
     cpu_tensor::CpuTensor,
     device::{has_kernels, is_cpu},

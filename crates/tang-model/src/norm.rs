@@ -2,13 +2,14 @@
 
 use burn::{
     module::{Module, Param},
-    tensor::{Device, Tensor},
+    tensor::Tensor,
 };
+use tang_checkpoint::{Family, ModelConfig, ModelError};
 
 use crate::{
-    Family, ModelConfig, ModelError, Weights,
     cpu_tensor::CpuTensor,
     fused::{layer_norm, rms_norm},
+    loader::Loader,
 };
 
 /// Brings each position to unit scale before a projection reads it.
@@ -35,19 +36,18 @@ struct LayerNorm {
 }
 
 impl Norm {
-    /// Takes the parameters below `path` out of `weights`.
+    /// Takes the parameters below `path` out of the weights.
     pub(crate) fn load(
         config: &ModelConfig,
-        weights: &mut Weights,
+        loader: &mut Loader<'_>,
         path: &str,
-        device: &Device,
     ) -> Result<Self, ModelError> {
         let width = config.width;
-        let gamma = weights.take(&format!("{path}.weight"), [width], device)?;
+        let gamma = loader.take(&format!("{path}.weight"), [width])?;
         let kind = match config.family {
             Family::Gpt2 => Kind::Layer(LayerNorm {
                 gamma,
-                beta: weights.take(&format!("{path}.bias"), [width], device)?,
+                beta: loader.take(&format!("{path}.bias"), [width])?,
             }),
             Family::Llama { .. } => Kind::Rms(gamma),
         };

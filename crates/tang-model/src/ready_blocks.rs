@@ -69,8 +69,10 @@ impl ModuleVisitor for Addresses {
 mod tests {
     use burn::module::ModuleMapper;
 
+    use tang_checkpoint::{ModelConfig, Weights};
+
     use super::*;
-    use crate::{ModelConfig, Weights, device};
+    use crate::{device, loader::Loader};
 
     struct Double;
 
@@ -83,8 +85,11 @@ mod tests {
     #[test]
     fn changed_blocks_get_their_own() {
         let config = ModelConfig::tang_4l(10);
-        let mut weights = Weights::random(&config, 0);
-        let block = Block::load(&config, &mut weights, "blocks.0", &device::cpu());
+        let mut loader = Loader {
+            weights: Weights::random(&config, 0),
+            device: &device::cpu(),
+        };
+        let block = Block::load(&config, &mut loader, "blocks.0");
         let blocks = vec![block.unwrap()];
         let ready = ReadyBlocks::default();
         let columns = |parts: &Parts| {

@@ -8,15 +8,17 @@ use burn::{
     tensor::{Device, Int, Tensor, TensorData},
 };
 use rayon::prelude::*;
+use tang_checkpoint::{Family, ModelConfig, ModelError, ModelFolder, Weights};
 use tang_kernels::{Exchange, add_to_rows, on_sides};
 
 use crate::{
-    Dropout, Family, KvCache, ModelConfig, ModelError, Weights,
+    Dropout, KvCache,
     block::Block,
     cpu_tensor::CpuTensor,
     device::has_kernels,
     head_panels::HeadPanels,
     kv_cache::Positions,
+    loader::{Loader, host_weights},
     norm::Norm,
     pass::{self, EXCHANGES, Pass, Passes, Store},
     projection::dropped,
@@ -51,39 +53,34 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// Builds the network from its numbers.
+    /// Builds the network from its weights.
     ///
     /// # Errors
     ///
     /// If the geometry is impossible, a tensor is missing or has another shape, or one is left
     /// over.
-    pub fn new(
-        config: ModelConfig,
-        mut weights: Weights,
-        device: &Device,
-    ) -> Result<Self, ModelError> {
+    pub fn new(config: ModelConfig, weights: Weights, device: &Device) -> Result<Self, ModelError> {
         config.validate()?;
         let width = config.width;
         let head = [config.vocab_size, width];
+        let mut loader = Loader { weights, device };
         let token_embedding = Embedding {
-            weight: weights.take("token_embedding", head, device)?,
+            weight: loader.take("token_embedding", head)?,
         };
         let position_embedding = match config.family {
-            Family::Gpt2 => {
-                let shape = [config.context, width];
-                Some(weights.take("position_embedding", shape, device)?)
-            }
+            Family::Gpt2 => Some(loader.take("position_embedding", [config.context, width])?),
             Family::Llama { .. } => None,
         };
         let blocks = (0..config.layers)
-            .map(|layer| Block::load(&config, &mut weights, &format!("blocks.{layer}"), device))
+            .map(|layer| Block::load(&config, &mut loader, &format!("blocks.{layer}")))
             .collect::<Result<_, _>>()?;
-        let final_norm = Norm::load(&config, &mut weights, "final_norm", device)?;
-        let untied_head = match config.tied_head {
-            true => None,
-            false => Some(weights.take("output_head", head, device)?),
+        let final_norm = Norm::load(&config, &mut loader, "final_norm")?;
+        let untied_head = if config.tied_head {
+            None
+        } else {
+            Some(loader.take("output_head", head)?)
         };
-        weights.finish()?;
+        loader.weights.finish()?;
         Ok(Self {
             token_embedding,
             position_embedding,
@@ -94,6 +91,21 @@ impl Transformer {
             head_panels: HeadPanels::default(),
             ready_blocks: ReadyBlocks::default(),
         })
+    }
+
+    /// The network of a model folder.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new).
+    pub fn from_folder(folder: ModelFolder, device: &Device) -> Result<Self, ModelError> {
+        let (config, weights) = folder.into_parts();
+        Self::new(config, weights, device)
+    }
+
+    /// The values of all parameters, on the host.
+    pub fn weights(&self) -> Weights {
+        host_weights(self)
     }
 
     /// The geometry.

@@ -193,7 +193,7 @@ impl Learner {
     pub(crate) fn state(&self) -> TrainingState {
         TrainingState {
             progress: self.progress.clone(),
-            weights: Weights::of(&self.model.valid()),
+            weights: self.model.valid().weights(),
             optimizer: self.optimizer.to_record(),
         }
     }

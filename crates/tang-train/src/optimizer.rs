@@ -160,7 +160,7 @@ mod tests {
         };
         model.visit(&mut waves);
         let after = optimizer(&tiny(), weight_decay).step(0.1, model, waves.gradients);
-        [before, Weights::of(&after.valid())]
+        [before, after.valid().weights()]
     }
 
     #[test]

@@ -194,7 +194,12 @@ impl Trainer {
         let best = self.learner.progress.best_nats_per_char;
         if best.is_none_or(|best| nats < best) {
             let vocabulary = self.learner.vocabulary().fingerprint();
-            ModelFolder::save(self.folder.path(), model, &vocabulary)?;
+            ModelFolder::save(
+                self.folder.path(),
+                model.config(),
+                &model.weights(),
+                &vocabulary,
+            )?;
             self.learner.progress.best_nats_per_char = Some(nats);
         }
         Ok(())

@@ -156,7 +156,8 @@ fn logs_of_runs() {
 
 /// Reads a model, and a poem with it if it has a token for each character.
 fn read_model(folder: &Path, vocabulary: &Vocabulary) -> Result<(), String> {
-    let model = ModelFolder::open(folder).and_then(|folder| folder.into_model(&device::cpu()));
+    let model = ModelFolder::open(folder)
+        .and_then(|folder| Transformer::from_folder(folder, &device::cpu()));
     let model = model.map_err(|e| e.to_string())?;
     if model.config().vocab_size == vocabulary.len() {
         let poems = [POEMS[0].to_owned()];
@@ -173,8 +174,8 @@ fn attack_model(file: &str, times: usize, damage: impl Fn(&mut Mutator, &[u8]) -
             vocab_size: vocabulary.len(),
             ..tiny(config)
         };
-        let model = Transformer::new(config, Weights::random(&config, 0), &device::cpu());
-        ModelFolder::save(folder.path(), &model.unwrap(), &vocabulary.fingerprint()).unwrap();
+        let weights = Weights::random(&config, 0);
+        ModelFolder::save(folder.path(), &config, &weights, &vocabulary.fingerprint()).unwrap();
         let path = folder.path().join(file);
         let good = fs::read(&path).unwrap();
         attack(

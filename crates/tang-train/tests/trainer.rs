@@ -119,7 +119,7 @@ fn learns_its_poems_by_heart() {
         opened.vocabulary_fingerprint(),
         Some(vocabulary.fingerprint().as_str())
     );
-    let model = opened.into_model(&device::cpu()).unwrap();
+    let model = Transformer::from_folder(opened, &device::cpu()).unwrap();
     let again = evaluate(&model, &poems().validation, &vocabulary).unwrap();
     assert_eq!(again, evaluation);
 }
@@ -228,7 +228,7 @@ fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
     let saved = resume(folder.path(), poems()).unwrap().step();
     assert!(saved > 0 && saved < recorder.losses.len() + 1, "{saved}");
     let model = ModelFolder::open(folder.path()).unwrap();
-    let model = model.into_model(&device::cpu()).unwrap();
+    let model = Transformer::from_folder(model, &device::cpu()).unwrap();
     let vocabulary = Vocabulary::load(folder.path()).unwrap();
     let kept = evaluate(&model, &poems().validation, &vocabulary).unwrap();
     assert!(kept.nats_per_char.is_finite());

@@ -3,7 +3,7 @@
 use super::{Finding, manifest::Manifest};
 
 /// Each package with the packages that its `[dependencies]` may name.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("tang-files", &[]),
     ("tang-kernels", &[]),
     ("tang-prosody", &[]),
@@ -12,7 +12,8 @@ const LAYERS: [(&str, &[&str]); 11] = [
         "tang-corpus",
         &["tang-files", "tang-prosody", "tang-tokenizer"],
     ),
-    ("tang-model", &["tang-files", "tang-kernels"]),
+    ("tang-checkpoint", &["tang-files"]),
+    ("tang-model", &["tang-checkpoint", "tang-kernels"]),
     (
         "tang-train",
         &[

@@ -72,7 +72,7 @@ impl Options {
             }
             let folder = ModelFolder::open(folder)?;
             let device = self.checkpoint.device.open()?;
-            return Ok((folder.into_model(&device)?, self.ids.clone()));
+            return Ok((Transformer::from_folder(folder, &device)?, self.ids.clone()));
         };
         let loaded = self.checkpoint.open()?;
         let text = UserText::new(text).read(&loaded.vocabulary)?;

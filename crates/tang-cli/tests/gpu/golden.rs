@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Deserialize;
 use tang_generate::{CachedDecoder, Decoder, FullDecoder, position_logits};
-use tang_model::{ModelFolder, device};
+use tang_model::{ModelFolder, Transformer, device};
 use tang_tokenizer::TokenId;
 
 use crate::{TOLERANCE, at_root, difference};
@@ -27,11 +27,11 @@ struct Expected {
 #[test]
 fn logits_and_greedy_tokens_are_those_of_transformers() {
     for name in MODELS {
-        let folder = at_root("crates/tang-model/tests/golden").join(name);
+        let folder = at_root("crates/tang-checkpoint/tests/golden").join(name);
         let expected = fs::read_to_string(folder.join("expected.json")).unwrap();
         let expected: Expected = serde_json::from_str(&expected).unwrap();
         let folder = ModelFolder::open(&folder).unwrap();
-        let model = folder.into_model(&device::gpu().unwrap()).unwrap();
+        let model = Transformer::from_folder(folder, &device::gpu().unwrap()).unwrap();
 
         let logits = position_logits(&model, &expected.tokens, None).unwrap();
         assert_eq!(logits.rows().count(), expected.logits.len());

@@ -29,7 +29,7 @@ fn at_root(path: &str) -> PathBuf {
 fn on_both(checkpoint: &Path) -> [Transformer; 2] {
     [device::cpu(), device::gpu().unwrap()].map(|device| {
         let folder = ModelFolder::open(checkpoint).unwrap();
-        folder.into_model(&device).unwrap()
+        Transformer::from_folder(folder, &device).unwrap()
     })
 }
 

@@ -108,7 +108,7 @@ fn what_a_file_says_is_escaped() {
 fn what_a_model_writes_is_escaped() {
     let golden = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../tang-model/tests/golden/llama-gqa-tiny"
+        "/../tang-checkpoint/tests/golden/llama-gqa-tiny"
     );
     let folder = TempDir::new().unwrap();
     for file in ["config.json", "model.safetensors"] {

@@ -10,7 +10,7 @@ use crate::{
 
 const GOLDEN: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../tang-model/tests/golden/llama-gqa-tiny"
+    "/../tang-checkpoint/tests/golden/llama-gqa-tiny"
 );
 
 fn logits(words: &[&str]) -> (Vec<u64>, Vec<Vec<f64>>) {

@@ -28,7 +28,7 @@ pub struct Copied {
 
 pub fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
+        .join("../tang-checkpoint/tests/golden")
         .join(name)
 }
 
@@ -99,7 +99,7 @@ impl Copied {
 }
 
 pub fn on_cpu(folder: ModelFolder) -> Transformer {
-    folder.into_model(&device::cpu()).unwrap()
+    Transformer::from_folder(folder, &device::cpu()).unwrap()
 }
 
 /// The logits of every position.

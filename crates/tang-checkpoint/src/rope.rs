@@ -80,7 +80,7 @@ impl Rope {
     }
 
     /// The angle by which each pair of a head turns from one position to the next, in radians.
-    pub(crate) fn frequencies(&self, head_dim: usize) -> Vec<f64> {
+    pub fn frequencies(&self, head_dim: usize) -> Vec<f64> {
         let pairs = 0..head_dim / 2;
         // theta^(-2 i / head_dim)
         let frequency = |pair| self.theta.powf(-2.0 * pair as f64 / head_dim as f64);
@@ -132,7 +132,7 @@ impl Rope {
     }
 
     /// Multiplier of cosines and sines.
-    pub(crate) fn attention_factor(&self) -> f64 {
+    pub fn attention_factor(&self) -> f64 {
         match self.scaling {
             RopeScaling::Yarn {
                 attention_factor, ..

@@ -3,9 +3,6 @@
 //!
 //! Loading, saving, counting, initialising and weight decay all follow this list.
 
-use burn::module::ParamId;
-use sha2::{Digest, Sha256};
-
 use crate::{Family, ModelConfig};
 
 /// Name of the output head in the checkpoints of both families; a tied one may be stored, too.
@@ -122,17 +119,6 @@ pub fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
     Family::parameters(config)
 }
 
-/// The identity of a parameter inside Burn, derived from its path.
-///
-/// Optimiser state is keyed by this identity, so it must be the same after a reload.
-pub fn parameter_id(path: &str) -> ParamId {
-    let digest = Sha256::digest(path.as_bytes());
-    let (first, _) = digest
-        .split_first_chunk::<8>()
-        .expect("a SHA-256 digest has 32 bytes");
-    ParamId::from(u64::from_le_bytes(*first))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -150,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_ids_are_distinct() {
+    fn paths_are_distinct() {
         for config in [ModelConfig::tang_4l(10), ModelConfig::minimind_4l(10)] {
             let untied = ModelConfig {
                 tied_head: false,
@@ -159,8 +145,7 @@ mod tests {
             let list = parameters(&untied);
             assert_eq!(list.len(), parameters(&config).len() + 1);
             let paths: HashSet<_> = list.iter().map(|p| &p.path).collect();
-            let ids: HashSet<_> = list.iter().map(|p| parameter_id(&p.path)).collect();
-            assert_eq!((paths.len(), ids.len()), (list.len(), list.len()));
+            assert_eq!(paths.len(), list.len());
         }
     }
 }

@@ -9,8 +9,10 @@ use crate::ModelError;
 
 /// Numbers and their shape.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct HostTensor {
+pub struct HostTensor {
+    /// Size of each dimension.
     pub shape: Vec<usize>,
+    /// Values, row-major.
     pub values: Vec<f32>,
 }
 
@@ -18,7 +20,9 @@ impl HostTensor {
     /// # Panics
     ///
     /// If the shape asks for another number of values.
-    pub(crate) fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
+    /// A tensor of these values, row-major.
+    ///
+    pub fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
         assert_eq!(
             shape.iter().product::<usize>(),
             values.len(),

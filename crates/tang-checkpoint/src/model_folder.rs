@@ -2,12 +2,11 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use burn::tensor::Device;
 use serde_json::{Value, json};
 use tang_files::{read_at_most, write_atomically};
 
 use crate::{
-    ModelConfig, ModelError, Transformer, WEIGHTS_FILE, Weights,
+    ModelConfig, ModelError, WEIGHTS_FILE, Weights,
     hf_tensors::{from_hf, to_hf},
     json_file,
     tensor_file::TensorFile,
@@ -91,13 +90,9 @@ impl ModelFolder {
         self.vocabulary.as_deref()
     }
 
-    /// Puts the network on a device.
-    ///
-    /// # Errors
-    ///
-    /// If the geometry is impossible.
-    pub fn into_model(self, device: &Device) -> Result<Transformer, ModelError> {
-        Transformer::new(self.config, self.weights, device)
+    /// The geometry and the weights.
+    pub fn into_parts(self) -> (ModelConfig, Weights) {
+        (self.config, self.weights)
     }
 
     /// Writes a network into an existing folder, each file by rename, the weights last. The same network
@@ -106,9 +101,13 @@ impl ModelFolder {
     /// # Errors
     ///
     /// If a file cannot be written.
-    pub fn save(path: &Path, model: &Transformer, vocabulary: &str) -> Result<(), ModelError> {
-        let config = json!(model.config());
-        write_json(&path.join(CONFIG_FILE), &config)?;
+    pub fn save(
+        path: &Path,
+        config: &ModelConfig,
+        weights: &Weights,
+        vocabulary: &str,
+    ) -> Result<(), ModelError> {
+        write_json(&path.join(CONFIG_FILE), &json!(config))?;
         let generation = json!({"bos_token_id": 0, "eos_token_id": 0});
         write_json(&path.join(GENERATION_FILE), &generation)?;
         let metadata = BTreeMap::from([
@@ -116,7 +115,7 @@ impl ModelFolder {
             ("format".to_owned(), "pt".to_owned()),
             (VOCABULARY_KEY.to_owned(), vocabulary.to_owned()),
         ]);
-        let tensors = to_hf(model.config(), &Weights::of(model));
+        let tensors = to_hf(config, weights);
         let path = path.join(WEIGHTS_FILE);
         let bytes = TensorFile::to_bytes(&tensors, metadata);
         write_atomically(&path, &bytes).map_err(ModelError::io(&path))
@@ -132,7 +131,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::device;
 
     struct Saved {
         folder: tempfile::TempDir,
@@ -150,8 +148,7 @@ mod tests {
                 ..config
             };
             let weights = Weights::random(&config, 3);
-            let model = Transformer::new(config, weights.clone(), &device::cpu()).unwrap();
-            ModelFolder::save(folder.path(), &model, "abc").unwrap();
+            ModelFolder::save(folder.path(), &config, &weights, "abc").unwrap();
             Self { folder, weights }
         }
 
@@ -159,8 +156,8 @@ mod tests {
             self.folder.path().join(name)
         }
 
-        fn open(&self) -> Result<Transformer, ModelError> {
-            ModelFolder::open(self.folder.path())?.into_model(&device::cpu())
+        fn open(&self) -> Result<(ModelConfig, Weights), ModelError> {
+            Ok(ModelFolder::open(self.folder.path())?.into_parts())
         }
 
         fn error(&self) -> String {
@@ -174,7 +171,7 @@ mod tests {
             let saved = Saved::new(config);
             let opened = ModelFolder::open(saved.folder.path()).unwrap();
             assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
-            assert_eq!(Weights::of(&saved.open().unwrap()), saved.weights);
+            assert_eq!(saved.open().unwrap().1, saved.weights);
         }
     }
 

@@ -1,0 +1,33 @@
+//! Model folders in Hugging Face layout: the geometry of a network, the names and shapes of its
+//! parameters, its weights on the host, and the files that hold them.
+//!
+//! No tensor library is needed to read or write a model.
+
+mod config;
+mod config_fields;
+mod error;
+mod family;
+mod gpt2;
+mod hf_tensors;
+mod host_tensor;
+mod json_file;
+mod llama;
+mod model_folder;
+mod model_preset;
+mod parameters;
+mod rope;
+mod rope_json;
+mod tensor_file;
+mod weight_files;
+mod weights;
+
+pub use config::ModelConfig;
+pub use error::ModelError;
+pub use family::Family;
+pub use host_tensor::HostTensor;
+pub use model_folder::ModelFolder;
+pub use model_preset::ModelPreset;
+pub use parameters::{Initial, ParameterSpec, Stored, parameters};
+pub use rope::{Rope, RopeScaling};
+pub use weight_files::WEIGHTS_FILE;
+pub use weights::Weights;
