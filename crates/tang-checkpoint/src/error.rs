@@ -1,4 +1,4 @@
-//! What can go wrong with a model: a cache that is full, and files that are not what they should be.
+//! Errors of model folders.
 
 use std::path::{Path, PathBuf};
 
@@ -7,33 +7,6 @@ use tang_files::escape_value;
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// More positions were asked for than the cache, or the model without one, has.
-    #[error(
-        "the context is full: {held} positions are held and {added} more do not fit into {capacity}; generate fewer characters or train a model with a longer context"
-    )]
-    ContextFull {
-        /// Positions held already.
-        held: usize,
-        /// Positions to be added.
-        added: usize,
-        /// Positions there are.
-        capacity: usize,
-    },
-    /// The machine has no memory for keys and values.
-    #[error(
-        "keys and values of {rows} texts of {tokens} characters take {bytes} bytes more than are held now, beside what computes with them, and {}: write fewer at once (poems or beams), or shorter ones",
-        available.map_or("the system does not give them".to_owned(), |bytes| format!("{bytes} bytes of memory are available"))
-    )]
-    CacheTooLarge {
-        /// Texts at once.
-        rows: usize,
-        /// Tokens of each.
-        tokens: usize,
-        /// Bytes that are wanted, beside those that the cache has.
-        bytes: u64,
-        /// Bytes that there are, if the system says so.
-        available: Option<u64>,
-    },
     /// The configuration describes no possible model.
     #[error("impossible model: {reason}")]
     Config {
@@ -110,34 +83,6 @@ pub enum ModelError {
     NotFinite {
         /// The name of the tensor.
         name: String,
-    },
-    /// The weights are so large that the network overflows.
-    #[error(
-        "the model gives infinite logits or none: its weights are damaged; fetch or train it again"
-    )]
-    Overflow,
-    /// A text is longer than the model.
-    #[error(
-        "the text takes {length} positions, the newline before it included, and the model has {context}: shorten it, or train a model with a longer --context"
-    )]
-    TextTooLong {
-        /// Positions that the text takes.
-        length: usize,
-        /// Positions that the model has.
-        context: usize,
-    },
-    /// A GPU was asked for, and this program has no backend for one.
-    #[error(
-        "this program was built without the wgpu backend: build it with `cargo build --release --features wgpu` (half an hour the first time), or compute on the CPU with --device flex"
-    )]
-    WithoutWgpu,
-    /// A GPU was asked for, and there is none that works.
-    #[error(
-        "no GPU that works ({reason}): install its driver (on Linux one for Vulkan; mesa-vulkan-drivers has one in software, too), or compute on the CPU with --device flex"
-    )]
-    NoAdapter {
-        /// What the graphics library says.
-        reason: String,
     },
     /// A file is damaged or of another kind.
     #[error("{path}: {reason}")]

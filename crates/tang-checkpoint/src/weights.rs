@@ -62,6 +62,33 @@ impl Weights {
         &self.tensors[path].values
     }
 
+    /// Checks that these are the weights of a model of this geometry, no more and no fewer.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::MissingTensor`], [`ModelError::Shape`] or [`ModelError::ExtraTensor`] for the
+    /// first that does not fit.
+    pub fn check(&self, config: &ModelConfig) -> Result<(), ModelError> {
+        let specs = parameters(config);
+        for spec in &specs {
+            let name = || spec.path.clone();
+            let tensor = self.tensors.get(&spec.path);
+            let tensor = tensor.ok_or_else(|| ModelError::MissingTensor { name: name() })?;
+            if tensor.shape != spec.shape {
+                return Err(ModelError::Shape {
+                    name: name(),
+                    wanted: spec.shape.clone(),
+                    got: tensor.shape.clone(),
+                });
+            }
+        }
+        let has_place = |path: &&String| specs.iter().any(|spec| spec.path == **path);
+        match self.tensors.keys().find(|path| !has_place(path)) {
+            Some(name) => Err(ModelError::ExtraTensor { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Adds a tensor, or replaces the one of that path.
     ///
     /// # Panics

@@ -2,12 +2,33 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use tang_engine::Threads;
 use tang_model::{
-    ModelError,
+    DeviceError,
     device::{self, Device},
 };
 
 use crate::{note::note, threads::start_threads};
+
+/// Where a model computes.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// On the CPU, by an engine with these threads.
+    Cpu(Threads),
+    /// On a GPU, by a network on this device.
+    Gpu(Device),
+}
+
+impl Place {
+    /// The place of a device.
+    pub fn of(device: &Device) -> Self {
+        if device::is_cpu(device) {
+            Self::Cpu(Threads::available())
+        } else {
+            Self::Gpu(device.clone())
+        }
+    }
+}
 
 /// Which device to use.
 #[derive(Args, Clone, Copy)]
@@ -40,6 +61,15 @@ impl DeviceArgs {
         }
     }
 
+    /// The place where models compute.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn place(self) -> Result<Place> {
+        Ok(Place::of(&self.open()?))
+    }
+
     /// The device, with the threads that compute; says which, unless it is the usual one. A program opens
     /// one device.
     ///
@@ -53,9 +83,8 @@ impl DeviceArgs {
             Choice::Wgpu => device::gpu()?,
             Choice::Auto => match device::gpu() {
                 Ok(device) => device,
-                Err(ModelError::WithoutWgpu) => cpu_because("built without the wgpu backend"),
-                Err(ModelError::NoAdapter { reason }) => cpu_because(&reason),
-                Err(error) => return Err(error.into()),
+                Err(DeviceError::WithoutWgpu) => cpu_because("built without the wgpu backend"),
+                Err(DeviceError::NoAdapter { reason }) => cpu_because(&reason),
             },
         };
         note(format_args!("device: {}", device::name(&device)));

@@ -8,9 +8,11 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use tang_files::escape_value;
 use tang_lab::LabModel;
-use tang_model::device::Device;
 
-use crate::loaded_model::{CheckpointArgs, LoadedModel};
+use crate::{
+    device_args::Place,
+    loaded_model::{CheckpointArgs, LoadedModel},
+};
 
 /// Opens a model to measure, named after its folder.
 ///
@@ -18,7 +20,7 @@ use crate::loaded_model::{CheckpointArgs, LoadedModel};
 ///
 /// Those of [`CheckpointArgs::open`].
 pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
-    open(&checkpoint.checkpoint, &checkpoint.device.open()?)
+    open(&checkpoint.checkpoint, &checkpoint.device.place()?)
 }
 
 /// Opens models to measure, each with a name of its own.
@@ -26,10 +28,10 @@ pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
 /// # Errors
 ///
 /// Those of [`LoadedModel::open`], or if two have one name.
-pub fn open_lab_models(checkpoints: &[PathBuf], device: &Device) -> Result<Vec<LabModel>> {
+pub fn open_lab_models(checkpoints: &[PathBuf], place: &Place) -> Result<Vec<LabModel>> {
     let mut labs: Vec<LabModel> = Vec::new();
     for checkpoint in checkpoints {
-        let lab = open(checkpoint, device)?;
+        let lab = open(checkpoint, place)?;
         ensure!(
             labs.iter().all(|other| other.name != lab.name),
             "two of the models are called {}, and so would be their plots: \
@@ -41,10 +43,15 @@ pub fn open_lab_models(checkpoints: &[PathBuf], device: &Device) -> Result<Vec<L
     Ok(labs)
 }
 
-fn open(checkpoint: &Path, device: &Device) -> Result<LabModel> {
-    let LoadedModel { model, vocabulary } = LoadedModel::open(checkpoint, device)?;
+fn open(checkpoint: &Path, place: &Place) -> Result<LabModel> {
+    let LoadedModel {
+        model,
+        threads,
+        vocabulary,
+    } = LoadedModel::open(checkpoint, place)?;
     Ok(LabModel {
         model,
+        threads,
         vocabulary,
         name: folder_name(checkpoint)?,
     })

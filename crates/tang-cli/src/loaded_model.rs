@@ -1,14 +1,22 @@
 //! A checkpoint folder, opened: the network and the characters it knows.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use tang_checkpoint::{ModelError, ModelFolder};
+use tang_engine::{Decoder, Engine, Model, Threads};
 use tang_files::escape_value;
-use tang_model::{ModelError, ModelFolder, Transformer, device::Device};
+use tang_model::{NetworkModel, Transformer};
 use tang_tokenizer::{TOKENIZER_FILE, Vocabulary};
 
-use crate::{device_args::DeviceArgs, note::note};
+use crate::{
+    device_args::{DeviceArgs, Place},
+    note::note,
+};
 
 /// Which model to use, and where.
 #[derive(Args)]
@@ -20,10 +28,12 @@ pub struct CheckpointArgs {
     pub device: DeviceArgs,
 }
 
-/// A network and its vocabulary.
+/// A model and its vocabulary.
 pub struct LoadedModel {
-    /// The network, on the device that was asked for.
-    pub model: Transformer,
+    /// The model, where it was asked for.
+    pub model: Box<dyn Model>,
+    /// Threads that it may use.
+    pub threads: Threads,
     /// The characters of its tokens.
     pub vocabulary: Vocabulary,
 }
@@ -35,7 +45,7 @@ impl CheckpointArgs {
     ///
     /// Those of [`LoadedModel::open`], or if there is no such device.
     pub fn open(&self) -> Result<LoadedModel> {
-        LoadedModel::open(&self.checkpoint, &self.device.open()?)
+        LoadedModel::open(&self.checkpoint, &self.device.place()?)
     }
 }
 
@@ -46,7 +56,7 @@ impl LoadedModel {
     ///
     /// If a file is missing or damaged, or the vocabulary is not the one that the weights were
     /// trained with.
-    pub fn open(checkpoint: &Path, device: &Device) -> Result<Self> {
+    pub fn open(checkpoint: &Path, place: &Place) -> Result<Self> {
         let mut folder = ModelFolder::open(checkpoint)?;
         if !checkpoint.join(TOKENIZER_FILE).exists() {
             return Err(ModelError::NoModel {
@@ -81,12 +91,40 @@ impl LoadedModel {
             ));
             folder.keep_tokens(characters);
         }
-        let model = Transformer::from_folder(folder, device)?;
-        Ok(Self { model, vocabulary })
+        let (model, threads) = ready(folder, place)?;
+        Ok(Self {
+            model,
+            threads,
+            vocabulary,
+        })
+    }
+
+    /// A decoder with the cache.
+    pub fn cached(&self) -> Box<dyn Decoder> {
+        self.model.cached(self.threads)
     }
 
     /// Positions that the model has.
     pub fn context(&self) -> usize {
         self.model.config().context
     }
+}
+
+/// The model of a folder, ready to decode at a place, and the threads that it may use.
+///
+/// # Errors
+///
+/// If the geometry is impossible.
+pub fn ready(folder: ModelFolder, place: &Place) -> Result<(Box<dyn Model>, Threads)> {
+    Ok(match place {
+        Place::Cpu(threads) => {
+            let (config, weights) = folder.into_parts();
+            let engine = Arc::new(Engine::pack(&config, &weights)?);
+            (Box::new(engine), *threads)
+        }
+        Place::Gpu(device) => {
+            let network = Arc::new(Transformer::from_folder(folder, device)?);
+            (Box::new(NetworkModel(network)), Threads::ONE)
+        }
+    })
 }

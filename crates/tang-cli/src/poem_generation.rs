@@ -6,9 +6,10 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use tang_engine::Decoder;
 use tang_generate::{
-    Batch, CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig,
-    Generator, Search, Sequence, Task, beam_search, best_of,
+    Batch, FinishReason, GenerateError, GenerationConfig, Generator, Search, Sequence, Task,
+    beam_search, best_of,
 };
 use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{TokenId, TokenizerError};
@@ -59,9 +60,10 @@ pub fn write_poems(
         failed: 0,
     };
     if sampling.no_cache {
-        writer.write(FullDecoder::new(&loaded.model), sampling, configs)?;
+        let mut decoder = loaded.model.uncached(loaded.threads);
+        writer.write(&mut *decoder, sampling, configs)?;
     } else {
-        writer.write(CachedDecoder::new(&loaded.model), sampling, configs)?;
+        writer.write(&mut *loaded.cached(), sampling, configs)?;
     }
     ensure!(
         writer.failed == 0,
@@ -84,19 +86,19 @@ struct PoemWriter<'a> {
 impl PoemWriter<'_> {
     fn write(
         &mut self,
-        mut decoder: impl Decoder,
+        decoder: &mut dyn Decoder,
         sampling: &SamplingArgs,
         mut configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
     ) -> Result<()> {
         if sampling.stream {
-            return configs.try_for_each(|config| self.stream(&mut decoder, &config));
+            return configs.try_for_each(|config| self.stream(decoder, &config));
         }
         let context = self.loaded.context();
         match sampling.search()? {
-            Search::Sample => self.samples(&mut decoder, configs, sampling.json),
+            Search::Sample => self.samples(decoder, configs, sampling.json),
             Search::BestOf(samples) => configs.try_for_each(|config| {
                 let task = &self.assignment.task;
-                let best = best_of(&mut decoder, task, &config, samples, context);
+                let best = best_of(decoder, task, &config, samples, context);
                 self.take(best, &config, sampling.json)
             }),
             Search::Beams(beams) => {
@@ -104,7 +106,7 @@ impl PoemWriter<'_> {
                     return Ok(());
                 };
                 let start = Sequence::new(self.task(), &config, context)?;
-                let found = beam_search(&mut decoder, start, beams)?;
+                let found = beam_search(decoder, start, beams)?;
                 if found.len() < self.poems {
                     note(format_args!(
                         "no more than {} of {} poems were found",
@@ -122,7 +124,7 @@ impl PoemWriter<'_> {
 
     fn samples(
         &mut self,
-        decoder: &mut impl Decoder,
+        decoder: &mut dyn Decoder,
         configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
         as_json: bool,
     ) -> Result<()> {
@@ -136,7 +138,7 @@ impl PoemWriter<'_> {
         Ok(())
     }
 
-    fn stream(&mut self, decoder: &mut impl Decoder, config: &GenerationConfig) -> Result<()> {
+    fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
         let mut generator = Generator::new(decoder, self.task(), config, self.loaded.context())?;
         let mut begun = false;
         for step in generator.by_ref() {

@@ -3,9 +3,9 @@
 use std::{fmt, path::PathBuf};
 
 use indicatif::HumanCount;
+use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 use tang_files::escape_value;
 use tang_lab::{Bytes, ModelSummary};
-use tang_model::{ModelConfig, ParameterSpec, parameters};
 use tang_train::{Plan, RunFolder};
 
 /// Digits of a SHA-256 that are enough to tell one corpus from another.

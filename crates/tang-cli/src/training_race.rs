@@ -9,8 +9,8 @@ use std::{
 };
 
 use anyhow::Result;
+use tang_engine::Engine;
 use tang_lab::LossPoint;
-use tang_model::Transformer;
 use tang_train::{Evaluation, Observer, Preset, StepReport, TrainConfig, Trainer};
 
 use crate::training_watch::TrainingWatch;
@@ -54,8 +54,13 @@ impl Observer for RaceWatch {
         self.watch.on_step(report)
     }
 
-    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, model: &Transformer) {
-        self.watch.on_evaluation(report, evaluation, model);
+    fn on_evaluation(
+        &mut self,
+        report: &StepReport,
+        evaluation: &Evaluation,
+        engine: &Arc<Engine>,
+    ) {
+        self.watch.on_evaluation(report, evaluation, engine);
         self.points.push(LossPoint {
             step: report.step,
             train_seconds: report.train_seconds,

@@ -9,8 +9,8 @@ use std::{
 };
 
 use indicatif::ProgressBar;
-use tang_generate::{CachedDecoder, GenerateError, GenerationConfig, Generator, Task};
-use tang_model::Transformer;
+use tang_engine::{CachedDecoder, Engine, Threads};
+use tang_generate::{GenerateError, GenerationConfig, Generator, Task};
 use tang_prosody::Form;
 use tang_tokenizer::Vocabulary;
 use tang_train::{Evaluation, Observer, StepReport, Trainer};
@@ -47,16 +47,20 @@ impl TrainingWatch {
 
     /// Two poems by the model as it is now. One that cannot be had, for want of a character in a
     /// small vocabulary, is left out.
-    fn samples(&self, model: &Transformer) -> Vec<(&'static str, String)> {
-        let form = Task::form(Form::QiJue.into(), &self.vocabulary, model.config().context);
+    fn samples(&self, engine: &Arc<Engine>) -> Vec<(&'static str, String)> {
+        let form = Task::form(
+            Form::QiJue.into(),
+            &self.vocabulary,
+            engine.config().context,
+        );
         let continuation = Task::continuation(SAMPLE_PREFIX, &self.vocabulary);
         [(Form::QiJue.name(), form), (SAMPLE_PREFIX, continuation)]
             .into_iter()
-            .filter_map(|(name, task)| Some((name, self.sample(model, task.ok()?).ok()?)))
+            .filter_map(|(name, task)| Some((name, self.sample(engine, task.ok()?).ok()?)))
             .collect()
     }
 
-    fn sample(&self, model: &Transformer, task: Task) -> Result<String, GenerateError> {
+    fn sample(&self, engine: &Arc<Engine>, task: Task) -> Result<String, GenerateError> {
         let config = GenerationConfig {
             seed: 0,
             temperature: 0.85,
@@ -64,8 +68,8 @@ impl TrainingWatch {
             max_new_tokens: Form::QiLv.char_count() + 1,
             ..GenerationConfig::default()
         };
-        let context = model.config().context;
-        let mut decoder = CachedDecoder::new(model);
+        let context = engine.config().context;
+        let mut decoder = CachedDecoder::new(engine, Threads::available());
         let sequence = Generator::new(&mut decoder, task, &config, context)?.finish()?;
         Ok(poem_text(&self.vocabulary, sequence.tokens())?)
     }
@@ -89,8 +93,13 @@ impl Observer for TrainingWatch {
         }
     }
 
-    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, model: &Transformer) {
-        let samples = self.samples(model);
+    fn on_evaluation(
+        &mut self,
+        report: &StepReport,
+        evaluation: &Evaluation,
+        engine: &Arc<Engine>,
+    ) {
+        let samples = self.samples(engine);
         self.bar.suspend(|| {
             note(format_args!(
                 "step {}/{}  {:.4} nats a character  {:.4} Han only  loss {:.3}  {:.0} tokens/s",

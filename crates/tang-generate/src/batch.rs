@@ -5,9 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use rayon::prelude::*;
+use tang_engine::{Decoder, Threads};
 
-use crate::{Decoder, GenerateError, Sequence, batch_part::BatchPart, queue::Queue};
+use crate::{GenerateError, Sequence, batch_part::BatchPart, queue::Queue};
 
 /// Sequences that run at once: the caches of so many poems take at most 32 MiB with the default model.
 const PLACES: usize = 64;
@@ -27,10 +27,12 @@ const STEPS: usize = 32;
 ///
 /// An error of one sequence takes its place among the results, and the others go on; an error of a
 /// decoder comes behind all results that are there in order, and there is nothing more.
-pub struct Batch<'a, D, I> {
-    decoder: &'a mut D,
+pub struct Batch<'a, I> {
+    decoder: &'a mut dyn Decoder,
+    /// Threads that the decoder has.
+    threads: Threads,
     /// Of the other threads.
-    forks: Vec<D>,
+    forks: Vec<Box<dyn Decoder>>,
     /// One a thread, the first one that of `decoder`.
     parts: Vec<BatchPart>,
     places: usize,
@@ -40,13 +42,12 @@ pub struct Batch<'a, D, I> {
     error: Option<GenerateError>,
 }
 
-impl<'a, D, I> Batch<'a, D, I>
+impl<'a, I> Batch<'a, I>
 where
-    D: Decoder,
     I: Iterator<Item = Result<Sequence, GenerateError>> + Send,
 {
     /// A batch that has done nothing yet and runs up to 64 sequences at once.
-    pub fn new(decoder: &'a mut D, sequences: I) -> Self {
+    pub fn new(decoder: &'a mut dyn Decoder, sequences: I) -> Self {
         Self::with_places(decoder, sequences, PLACES)
     }
 
@@ -55,9 +56,10 @@ where
     /// # Panics
     ///
     /// If it is 0.
-    pub fn with_places(decoder: &'a mut D, sequences: I, places: usize) -> Self {
+    pub fn with_places(decoder: &'a mut dyn Decoder, sequences: I, places: usize) -> Self {
         assert!(places > 0, "a batch without places");
         Self {
+            threads: decoder.threads(),
             decoder,
             forks: Vec::new(),
             parts: Vec::new(),
@@ -80,24 +82,33 @@ where
         }
         while !self.queue().has_result() {
             let queue = &self.queue;
-            let decoders = iter::once(&mut *self.decoder).chain(&mut self.forks);
+            let forks = self
+                .forks
+                .iter_mut()
+                .map(|fork| fork.as_mut() as &mut dyn Decoder);
+            let decoders = iter::once(&mut *self.decoder).chain(forks);
             let parts = decoders.zip(&mut self.parts);
-            let mut parts: Vec<_> = parts.filter(|(_, part)| !part.has_ended()).collect();
-            match &mut parts[..] {
-                [] => return Ok(()),
-                // All threads share the work of each step.
-                [(decoder, part)] => part.step(*decoder, queue)?,
-                parts => parts
-                    .par_iter_mut()
-                    .try_for_each(|(decoder, part)| part.steps(STEPS, *decoder, queue))?,
-            }
+            let parts: Vec<_> = parts.filter(|(_, part)| !part.has_ended()).collect();
+            // All threads share the work of a part that is alone.
+            let (threads, steps) = match parts.len() {
+                0 => return Ok(()),
+                1 => (self.threads, 1),
+                _ => (Threads::ONE, STEPS),
+            };
+            self.threads
+                .map(parts, |(decoder, part)| {
+                    decoder.set_threads(threads);
+                    part.steps(steps, decoder, queue)
+                })
+                .into_iter()
+                .collect::<Result<(), _>>()?;
         }
         Ok(())
     }
 
     /// Makes a part for each thread that has a decoder, fills the places, and tells the decoders.
     fn begin(&mut self) -> Result<(), GenerateError> {
-        let others = rayon::current_num_threads().min(self.places) - 1;
+        let others = self.threads.count().min(self.places) - 1;
         let forks = iter::repeat_with(|| self.decoder.fork()).take(others);
         self.forks = forks.map_while(|fork| fork).collect();
         let decoders = 1 + self.forks.len();
@@ -112,7 +123,11 @@ where
         }
         let rows = self.parts.iter().map(BatchPart::rows).sum();
         let tokens = self.parts.iter().map(BatchPart::most_tokens).max();
-        for decoder in iter::once(&mut *self.decoder).chain(&mut self.forks) {
+        let forks = self
+            .forks
+            .iter_mut()
+            .map(|fork| fork.as_mut() as &mut dyn Decoder);
+        for decoder in iter::once(&mut *self.decoder).chain(forks) {
             decoder.reserve(rows, tokens.unwrap_or(0))?;
         }
         Ok(())
@@ -124,17 +139,15 @@ where
     }
 }
 
-impl<D, I> Iterator for Batch<'_, D, I>
+impl<I> Iterator for Batch<'_, I>
 where
-    D: Decoder,
     I: Iterator<Item = Result<Sequence, GenerateError>> + Send,
 {
     type Item = Result<Sequence, GenerateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // On a thread of the pool, where work is shared without waking anyone.
         if !self.failed
-            && let Err(error) = rayon::scope(|_| self.run())
+            && let Err(error) = self.run()
         {
             self.failed = true;
             self.error = Some(error);
@@ -150,7 +163,7 @@ where
 ///
 /// The first that occurs.
 pub fn generate_batch(
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     sequences: Vec<Sequence>,
 ) -> Result<Vec<Sequence>, GenerateError> {
     Batch::new(decoder, sequences.into_iter().map(Ok)).collect()

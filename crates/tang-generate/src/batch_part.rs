@@ -5,10 +5,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use tang_engine::{Decoder, Logits};
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, GenerateError, Logits, Sequence, Step, queue::Queue};
+use crate::{GenerateError, Sequence, Step, queue::Queue};
 
 /// Sequences that go through the model together, with all that happens to them: no other thread has
 /// anything to do with it.
@@ -19,8 +19,6 @@ pub(crate) struct BatchPart {
     running: Vec<Running>,
     logits: Option<Logits>,
     reused: usize,
-    /// Where everything is done on one thread; made when it is needed.
-    thread: Option<ThreadPool>,
 }
 
 struct Running {
@@ -39,7 +37,6 @@ impl BatchPart {
             running: Vec::new(),
             logits: None,
             reused: 0,
-            thread: None,
         }
     }
 
@@ -74,39 +71,31 @@ impl BatchPart {
         self.reused
     }
 
-    /// Up to so many steps, on one thread.
-    pub(crate) fn steps<D, I>(
+    /// Does up to this many steps.
+    ///
+    /// # Errors
+    ///
+    /// That of the decoder.
+    pub(crate) fn steps<I>(
         &mut self,
         steps: usize,
-        decoder: &mut D,
+        decoder: &mut dyn Decoder,
         queue: &Mutex<Queue<I>>,
     ) -> Result<(), GenerateError>
     where
-        D: Decoder,
         I: Iterator<Item = Result<Sequence, GenerateError>> + Send,
     {
-        let thread = self
-            .thread
-            .take()
-            .or_else(|| ThreadPoolBuilder::new().num_threads(1).build().ok());
-        let mut all = || (0..steps).try_for_each(|_| self.step(decoder, queue));
-        let done = match &thread {
-            Some(thread) => thread.install(all),
-            None => all(),
-        };
-        self.thread = thread;
-        done
+        (0..steps).try_for_each(|_| self.step(decoder, queue))
     }
 
     /// Prefills all prompts, or chooses a token for each sequence, lets others take the places of those
     /// that end, and sends one token of each through the model. Nothing, if all have ended.
-    pub(crate) fn step<D, I>(
+    pub(crate) fn step<I>(
         &mut self,
-        decoder: &mut D,
+        decoder: &mut dyn Decoder,
         queue: &Mutex<Queue<I>>,
     ) -> Result<(), GenerateError>
     where
-        D: Decoder,
         I: Iterator<Item = Result<Sequence, GenerateError>>,
     {
         if self.running.is_empty() {

@@ -1,9 +1,10 @@
 //! Search for likely poems.
 
-use tang_model::log_sum_exp;
+use tang_engine::Decoder;
+use tang_kernels::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, GenerateError, Sequence, candidates::Candidate};
+use crate::{GenerateError, Sequence, candidates::Candidate};
 
 /// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
 /// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
@@ -22,7 +23,7 @@ use crate::{Decoder, GenerateError, Sequence, candidates::Candidate};
 ///
 /// If `beams` is 0.
 pub fn beam_search(
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     start: Sequence,
     beams: usize,
 ) -> Result<Vec<Sequence>, GenerateError> {

@@ -1,6 +1,8 @@
 //! The best of several samples.
 
-use crate::{Batch, Decoder, GenerateError, GenerationConfig, Sequence, Task};
+use tang_engine::Decoder;
+
+use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 
 /// Draws `count` poems and gives the one whose free tokens the model finds likeliest,
 /// by the mean of their log-probabilities. The first is drawn with the seed of `config`, as it
@@ -15,7 +17,7 @@ use crate::{Batch, Decoder, GenerateError, GenerationConfig, Sequence, Task};
 ///
 /// If `count` is 0.
 pub fn best_of(
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     task: &Task,
     config: &GenerationConfig,
     count: usize,

@@ -1,6 +1,6 @@
 //! The tokens that may come next.
 
-use tang_model::largest;
+use tang_kernels::largest;
 use tang_tokenizer::TokenId;
 
 /// One token that may come next.

@@ -1,6 +1,6 @@
 //! What can go wrong while generating.
 
-use tang_model::ModelError;
+use tang_engine::EngineError;
 use tang_prosody::ProsodyError;
 use tang_tokenizer::TokenizerError;
 
@@ -66,7 +66,7 @@ pub enum GenerateError {
     },
     /// The model refused.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Engine(#[from] EngineError),
     /// A template cannot be written.
     #[error(transparent)]
     Prosody(#[from] ProsodyError),

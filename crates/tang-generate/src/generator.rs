@@ -1,25 +1,27 @@
 //! One poem, token by token.
 
-use crate::{Decoder, GenerateError, GenerationConfig, Sequence, Step, Task};
+use tang_engine::Decoder;
+
+use crate::{GenerateError, GenerationConfig, Sequence, Step, Task};
 
 /// An iterator over the steps of one generation: the one-row view of a decoder.
 ///
 /// The first step prefills the prompt; each further one decodes the token before it. It ends when
 /// the sequence has a finish reason, or after an error.
-pub struct Generator<'a, D> {
-    decoder: &'a mut D,
+pub struct Generator<'a> {
+    decoder: &'a mut dyn Decoder,
     sequence: Sequence,
     failed: bool,
 }
 
-impl<'a, D: Decoder> Generator<'a, D> {
+impl<'a> Generator<'a> {
     /// A generator that has done nothing yet. `context` is the model's.
     ///
     /// # Errors
     ///
     /// If a setting has an impossible value.
     pub fn new(
-        decoder: &'a mut D,
+        decoder: &'a mut dyn Decoder,
         task: Task,
         config: &GenerationConfig,
         context: usize,
@@ -52,7 +54,7 @@ impl<'a, D: Decoder> Generator<'a, D> {
     }
 }
 
-impl<D: Decoder> Iterator for Generator<'_, D> {
+impl Iterator for Generator<'_> {
     type Item = Result<Step, GenerateError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,5 +1,5 @@
-//! Poems from a trained model: decoders with and without a cache, the pipeline from logits to a
-//! token, and constraints that a poem must keep.
+//! Poems from a model: the pipeline from logits to a token, constraints that a poem must keep, one poem or
+//! many at once, and searches.
 //!
 //! ```text
 //! Task (prompt + constraints) -> Sequence -> Generator  (one row, an iterator of steps)
@@ -11,23 +11,17 @@ mod batch;
 mod batch_part;
 mod beam_search;
 mod best_of;
-mod cached_decoder;
 mod candidates;
 mod constraint;
 mod dead_end;
-mod decoder;
 mod error;
 mod exemption;
 mod form_constraint;
-mod full_decoder;
 mod generation_config;
 mod generator;
-mod logits;
 mod logits_processor;
 mod next_tokens;
 mod no_repeat_constraint;
-mod position_logits;
-mod prefix_cache;
 mod queue;
 mod repetition_penalty;
 mod rhyme_constraint;
@@ -48,18 +42,12 @@ mod top_p;
 pub use batch::{Batch, generate_batch};
 pub use beam_search::beam_search;
 pub use best_of::best_of;
-pub use cached_decoder::CachedDecoder;
 pub use dead_end::DeadEnd;
-pub use decoder::Decoder;
 pub use error::GenerateError;
 pub use exemption::Exemption;
-pub use full_decoder::FullDecoder;
 pub use generation_config::GenerationConfig;
 pub use generator::Generator;
-pub use logits::{Logits, entropy};
 pub use next_tokens::{NextToken, next_tokens};
-pub use position_logits::position_logits;
-pub use prefix_cache::PrefixCache;
 pub use rule::Rule;
 pub use rules::{Rules, Wanted};
 pub use search::Search;

@@ -1,9 +1,10 @@
 //! What the model expects to come next.
 
-use tang_model::{ModelError, log_sum_exp};
+use tang_engine::{Decoder, EngineError, Logits};
+use tang_kernels::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{Decoder, Logits, candidates::Candidates};
+use crate::candidates::Candidates;
 
 /// A token and its probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,10 +21,10 @@ pub struct NextToken {
 ///
 /// If the prompt is longer than the context.
 pub fn next_tokens(
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     prompt: &[TokenId],
     top: usize,
-) -> Result<Vec<NextToken>, ModelError> {
+) -> Result<Vec<NextToken>, EngineError> {
     let logits: Logits = decoder.prefill(&[prompt])?;
     let row = logits.row(0);
     let normaliser = log_sum_exp(row);

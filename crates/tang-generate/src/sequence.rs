@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use tang_model::{ModelError, log_sum_exp};
+use tang_engine::{Decoder, EngineError, Logits};
+use tang_kernels::log_sum_exp;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    Decoder, GenerateError, GenerationConfig, Logits, Task,
+    GenerateError, GenerationConfig, Task,
     candidates::Candidates,
     logits_processor::LogitsProcessor,
     repetition_penalty::RepetitionPenalty,
@@ -159,7 +160,7 @@ impl Sequence {
     /// # Errors
     ///
     /// If the prompt is longer than the context.
-    pub fn next_logits(&self, decoder: &mut impl Decoder) -> Result<Logits, GenerateError> {
+    pub fn next_logits(&self, decoder: &mut dyn Decoder) -> Result<Logits, GenerateError> {
         Ok(match self.generated() {
             [] => {
                 decoder.reserve(1, self.most_tokens())?;
@@ -239,12 +240,13 @@ impl Sequence {
 
     /// Itself, unless the prompt is longer than the context.
     pub(crate) fn if_it_fits(self) -> Result<Self, GenerateError> {
-        match self.tokens.len() <= self.context {
-            true => Ok(self),
-            false => Err(GenerateError::Model(ModelError::TextTooLong {
+        if self.tokens.len() <= self.context {
+            Ok(self)
+        } else {
+            Err(GenerateError::Engine(EngineError::TextTooLong {
                 length: self.tokens.len(),
                 context: self.context,
-            })),
+            }))
         }
     }
 

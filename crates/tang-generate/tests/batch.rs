@@ -2,11 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use tang_generate::{
-    Batch, CachedDecoder, Decoder, FullDecoder, GenerationConfig, Logits, Sequence, Task,
-    generate_batch,
-};
-use tang_model::ModelError;
+use tang_engine::{CacheBytes, CachedDecoder, Decoder, EngineError, FullDecoder, Logits, Threads};
+use tang_generate::{Batch, GenerationConfig, Sequence, Task, generate_batch};
 use tang_tokenizer::TokenId;
 
 #[path = "support/cases.rs"]
@@ -14,7 +11,7 @@ mod cases;
 mod support;
 
 use cases::{configs, run, tasks};
-use support::{CONTEXT, model, vocabulary};
+use support::{CONTEXT, TWO, model, vocabulary};
 
 #[test]
 fn a_batch_gives_what_each_row_gives_alone() {
@@ -37,7 +34,7 @@ fn a_batch_gives_what_each_row_gives_alone() {
             .collect();
         let alone: Vec<Vec<TokenId>> = all
             .iter()
-            .map(|(task, config)| run(&mut CachedDecoder::new(&model), task, config))
+            .map(|(task, config)| run(&mut CachedDecoder::new(&model, TWO), task, config))
             .collect();
         let sequences = || -> Vec<Sequence> {
             all.iter()
@@ -47,23 +44,36 @@ fn a_batch_gives_what_each_row_gives_alone() {
         let tokens = |sequences: Vec<Sequence>| -> Vec<Vec<TokenId>> {
             sequences.iter().map(|s| s.tokens().to_vec()).collect()
         };
-        let cached = generate_batch(&mut CachedDecoder::new(&model), sequences()).unwrap();
+        let cached = generate_batch(&mut CachedDecoder::new(&model, TWO), sequences()).unwrap();
         assert_eq!(tokens(cached), alone, "{config:?}");
-        let full = generate_batch(&mut FullDecoder::new(&model), sequences()).unwrap();
+        let full = generate_batch(&mut FullDecoder::new(&model, TWO), sequences()).unwrap();
         assert_eq!(tokens(full), alone, "{config:?}");
     }
 }
 
-/// Writes down how many rows each step decodes, one list a decoder.
-struct Watched<'a> {
-    decoder: CachedDecoder<'a>,
+/// Writes down how many rows each step decodes, one list per decoder.
+struct Watched {
+    decoder: Box<dyn Decoder>,
     rows: Vec<usize>,
     all: Arc<Mutex<Vec<Vec<usize>>>>,
     /// Steps until it fails; its forks do not.
     steps: usize,
+    has_begun: bool,
 }
 
-impl Drop for Watched<'_> {
+impl Watched {
+    fn new(decoder: CachedDecoder, all: &Arc<Mutex<Vec<Vec<usize>>>>, steps: usize) -> Self {
+        Self {
+            decoder: Box::new(decoder),
+            rows: Vec::new(),
+            all: Arc::clone(all),
+            steps,
+            has_begun: false,
+        }
+    }
+}
+
+impl Drop for Watched {
     fn drop(&mut self) {
         self.all
             .lock()
@@ -72,15 +82,31 @@ impl Drop for Watched<'_> {
     }
 }
 
-impl Decoder for Watched<'_> {
-    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
-        self.decoder.prefill(prompts)
+impl Decoder for Watched {
+    fn context(&self) -> usize {
+        self.decoder.context()
     }
 
-    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
-        self.steps = self.steps.checked_sub(1).ok_or(ModelError::Overflow)?;
-        self.rows.push(tokens.len());
-        self.decoder.decode(tokens)
+    fn reserve(&mut self, rows: usize, tokens: usize) -> Result<(), EngineError> {
+        self.decoder.reserve(rows, tokens)
+    }
+
+    fn start(&mut self, rows: usize) {
+        self.has_begun = false;
+        self.decoder.start(rows);
+    }
+
+    fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
+        // The prefill does not count.
+        if std::mem::replace(&mut self.has_begun, true) {
+            self.steps = self.steps.checked_sub(1).ok_or(EngineError::Overflow)?;
+            self.rows.push(rows.len());
+        }
+        self.decoder.append(rows)
+    }
+
+    fn position_logits(&mut self, tokens: &[TokenId]) -> Result<Logits, EngineError> {
+        self.decoder.position_logits(tokens)
     }
 
     fn select(&mut self, rows: &[usize]) {
@@ -91,17 +117,34 @@ impl Decoder for Watched<'_> {
         self.decoder.truncate(lengths);
     }
 
-    fn fork(&self) -> Option<Self> {
-        Some(Self {
+    fn fork(&self) -> Option<Box<dyn Decoder>> {
+        Some(Box::new(Self {
             decoder: self.decoder.fork()?,
             rows: Vec::new(),
             all: Arc::clone(&self.all),
             steps: usize::MAX,
-        })
+            has_begun: false,
+        }))
     }
 
     fn forwarded_tokens(&self) -> usize {
         self.decoder.forwarded_tokens()
+    }
+
+    fn cache_bytes(&self) -> CacheBytes {
+        self.decoder.cache_bytes()
+    }
+
+    fn capacity_for(&self, tokens: usize) -> usize {
+        self.decoder.capacity_for(tokens)
+    }
+
+    fn threads(&self) -> Threads {
+        self.decoder.threads()
+    }
+
+    fn set_threads(&mut self, threads: Threads) {
+        self.decoder.set_threads(threads);
     }
 }
 
@@ -134,7 +177,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
             .iter()
             .map(|sequence| {
                 let one = vec![sequence.clone()];
-                let ended = generate_batch(&mut CachedDecoder::new(&model), one).unwrap();
+                let ended = generate_batch(&mut CachedDecoder::new(&model, TWO), one).unwrap();
                 ended[0].tokens().to_vec()
             })
             .collect();
@@ -151,12 +194,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
         let through_the_model: usize = alone.iter().map(|tokens| tokens.len() - 1).sum();
         for places in [1, 3, 16] {
             let all = Arc::default();
-            let mut cached = Watched {
-                decoder: CachedDecoder::new(&model),
-                rows: Vec::new(),
-                all: Arc::clone(&all),
-                steps: usize::MAX,
-            };
+            let mut cached = Watched::new(CachedDecoder::new(&model, TWO), &all, usize::MAX);
             let waiting = || sequences.iter().cloned().map(Ok);
             let mut batch = Batch::with_places(&mut cached, waiting(), places);
             let together: Vec<Vec<TokenId>> = batch
@@ -172,7 +210,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
             assert_eq!(cached.forwarded_tokens() + reused, through_the_model);
             drop(cached);
             let all = all.lock().unwrap();
-            assert_eq!(all.len(), places.min(rayon::current_num_threads()));
+            assert_eq!(all.len(), places.min(TWO.count()));
             assert_eq!(all.iter().map(|rows| rows[0]).sum::<usize>(), places);
             for rows in all.iter() {
                 // Full until nobody waits, and from then on only the last ones run.
@@ -181,7 +219,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
                 assert!(rows.len() - full < CONTEXT, "{rows:?}");
             }
 
-            let mut full = FullDecoder::new(&model);
+            let mut full = FullDecoder::new(&model, TWO);
             let together: Vec<Vec<TokenId>> = Batch::with_places(&mut full, waiting(), places)
                 .map(|sequence| sequence.unwrap().tokens().to_vec())
                 .collect();
@@ -201,7 +239,7 @@ fn a_prompt_that_is_too_long_keeps_no_other_waiting() {
         let task = Task::continuation(text, &vocabulary).unwrap();
         Sequence::new(task, &config, CONTEXT)
     });
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     let results: Vec<_> = Batch::with_places(&mut decoder, sequences.into_iter(), 1).collect();
     assert_eq!(results.len(), texts.len());
     for (text, result) in texts.into_iter().zip(results) {
@@ -229,12 +267,7 @@ fn an_error_of_the_decoder_comes_behind_what_is_done() {
     };
     // Of 4 places; each sequence takes 6 steps, one of them the prefill of the first.
     for steps in [0, 4, 5, 13] {
-        let mut decoder = Watched {
-            decoder: CachedDecoder::new(&model),
-            rows: Vec::new(),
-            all: Arc::default(),
-            steps,
-        };
+        let mut decoder = Watched::new(CachedDecoder::new(&model, TWO), &Arc::default(), steps);
         let mut results = Batch::with_places(&mut decoder, sequences(), 4);
         let done: Vec<_> = results
             .by_ref()
@@ -245,7 +278,7 @@ fn an_error_of_the_decoder_comes_behind_what_is_done() {
         assert!(wanted.contains(&done.len()), "{steps}: {}", done.len());
         assert!(results.next().is_none(), "{steps}");
         let all = generate_batch(
-            &mut CachedDecoder::new(&model),
+            &mut CachedDecoder::new(&model, TWO),
             sequences().collect::<Result<_, _>>().unwrap(),
         );
         for (got, wanted) in done.iter().zip(all.unwrap()) {

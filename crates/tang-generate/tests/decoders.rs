@@ -1,9 +1,9 @@
 //! Decoders with and without a cache give the same poems, to the last place.
 
-use tang_generate::{
-    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerateError, GenerationConfig, Generator,
-    PrefixCache, Task,
-};
+use std::sync::Arc;
+
+use tang_engine::{CachedDecoder, Decoder, FullDecoder, PrefixCache};
+use tang_generate::{FinishReason, GenerateError, GenerationConfig, Generator, Task};
 use tang_prosody::{Layout, LineLength};
 use tang_tokenizer::{NEWLINE, TokenId};
 
@@ -12,7 +12,7 @@ mod cases;
 mod support;
 
 use cases::{configs, run, tasks};
-use support::{CONTEXT, model, vocabulary};
+use support::{CONTEXT, TWO, model, vocabulary};
 
 #[test]
 fn cache_changes_no_token() {
@@ -26,8 +26,8 @@ fn cache_changes_no_token() {
                     seed,
                     ..config.clone()
                 };
-                let cached = run(&mut CachedDecoder::new(&model), &task, &config);
-                let full = run(&mut FullDecoder::new(&model), &task, &config);
+                let cached = run(&mut CachedDecoder::new(&model, TWO), &task, &config);
+                let full = run(&mut FullDecoder::new(&model, TWO), &task, &config);
                 assert_eq!(cached, full, "{config:?}");
                 different.insert(cached);
             }
@@ -43,10 +43,13 @@ fn a_decoder_is_as_new_after_a_generation() {
     let tasks = tasks(&vocabulary);
     let (first, second) = (&tasks[0], &tasks[1]);
     let config = GenerationConfig::default();
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     run(&mut decoder, first, &config);
     let again = run(&mut decoder, second, &config);
-    assert_eq!(again, run(&mut CachedDecoder::new(&model), second, &config));
+    assert_eq!(
+        again,
+        run(&mut CachedDecoder::new(&model, TWO), second, &config)
+    );
 }
 
 #[test]
@@ -54,8 +57,8 @@ fn a_common_prefix_is_computed_once() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
     let ids = |text: &str| vocabulary.encode(text).unwrap();
-    let prefix = PrefixCache::new(&model, &ids("七上三丁丈")).unwrap();
-    let mut decoder = CachedDecoder::with_prefix(&prefix);
+    let prefix = Arc::new(PrefixCache::new(&model, &ids("七上三丁丈"), TWO).unwrap());
+    let mut decoder = CachedDecoder::with_prefix(prefix, TWO);
     let mut forwarded = 0;
     for (texts, computed) in [
         (vec!["七上三丁丈万下"], 2),
@@ -71,7 +74,7 @@ fn a_common_prefix_is_computed_once() {
     ] {
         let prompts: Vec<Vec<TokenId>> = texts.iter().map(|text| ids(text)).collect();
         let prompts: Vec<&[TokenId]> = prompts.iter().map(Vec::as_slice).collect();
-        let mut full = FullDecoder::new(&model);
+        let mut full = FullDecoder::new(&model, TWO);
         let next = vec![ids("丑")[0]; texts.len()];
         let got = [decoder.prefill(&prompts), decoder.decode(&next)];
         let wanted = [full.prefill(&prompts), full.decode(&next)];
@@ -85,7 +88,7 @@ fn a_common_prefix_is_computed_once() {
         forwarded += computed + texts.len();
         assert_eq!(decoder.forwarded_tokens(), forwarded, "{texts:?}");
     }
-    assert!(PrefixCache::new(&model, &[3; CONTEXT + 1]).is_err());
+    assert!(PrefixCache::new(&model, &[3; CONTEXT + 1], TWO).is_err());
     let full = [ids("七上三丁丈"), vec![3; CONTEXT]].concat();
     assert!(
         decoder.prefill(&[&full]).is_err(),
@@ -104,11 +107,11 @@ fn work_is_counted() {
         stop_at_end: false,
         ..GenerationConfig::default()
     };
-    let mut cached = CachedDecoder::new(&model);
+    let mut cached = CachedDecoder::new(&model, TWO);
     run(&mut cached, &task, &config);
     assert_eq!(cached.forwarded_tokens(), prompt + new - 1);
     assert_eq!(cached.cache().lengths(), [prompt + new - 1]);
-    let mut full = FullDecoder::new(&model);
+    let mut full = FullDecoder::new(&model, TWO);
     run(&mut full, &task, &config);
     assert_eq!(full.forwarded_tokens(), prompt * new + new * (new - 1) / 2);
 }
@@ -124,7 +127,7 @@ fn every_position_is_used_and_none_beyond() {
             stop_at_end: false,
             ..GenerationConfig::default()
         };
-        let mut decoder = CachedDecoder::new(&model);
+        let mut decoder = CachedDecoder::new(&model, TWO);
         let generator = Generator::new(&mut decoder, task.clone(), &config, CONTEXT).unwrap();
         let sequence = generator.finish().unwrap();
         (sequence.tokens().len(), sequence.finish_reason().unwrap())
@@ -141,12 +144,12 @@ fn every_position_is_used_and_none_beyond() {
 
     let long: String = std::iter::repeat_n('七', CONTEXT).collect();
     let long = Task::continuation(&long, &vocabulary).unwrap();
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     let config = GenerationConfig::default();
     let mut generator = Generator::new(&mut decoder, long, &config, CONTEXT).unwrap();
     assert!(matches!(
         generator.next(),
-        Some(Err(GenerateError::Model(_)))
+        Some(Err(GenerateError::Engine(_)))
     ));
     assert!(generator.next().is_none(), "ends after an error");
 }
@@ -163,7 +166,7 @@ fn acrostics_keep_heads_and_lines() {
             let lines = heads.chars().count();
             let task =
                 Task::acrostic(heads, Layout::new(lines, length), &vocabulary, CONTEXT).unwrap();
-            let tokens = run(&mut CachedDecoder::new(&model), &task, &config);
+            let tokens = run(&mut CachedDecoder::new(&model, TWO), &task, &config);
             assert_eq!((tokens[0], *tokens.last().unwrap()), (NEWLINE, NEWLINE));
             let poem = vocabulary.decode(&tokens[1..tokens.len() - 1]).unwrap();
             let (body, end) = poem.split_at(poem.len() - '。'.len_utf8());
@@ -183,7 +186,7 @@ fn steps_say_what_was_forced_and_how_likely_it_was() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
     let task = tasks(&vocabulary).remove(3);
-    let mut decoder = FullDecoder::new(&model);
+    let mut decoder = FullDecoder::new(&model, TWO);
     let config = GenerationConfig::default();
     let mut generator = Generator::new(&mut decoder, task, &config, CONTEXT).unwrap();
     let steps: Vec<_> = generator.by_ref().map(Result::unwrap).collect();

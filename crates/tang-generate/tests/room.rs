@@ -1,16 +1,17 @@
 //! Memory for keys and values is set aside as far as it is needed, and refused where there is none.
 
+use std::sync::Arc;
+
+use tang_engine::{CachedDecoder, Decoder, Engine, EngineError, FullDecoder, PrefixCache};
 use tang_generate::{
-    Batch, CachedDecoder, Decoder, FullDecoder, GenerateError, GenerationConfig, Generator,
-    PrefixCache, Sequence, Task, beam_search, best_of,
+    Batch, GenerateError, GenerationConfig, Generator, Sequence, Task, beam_search, best_of,
 };
-use tang_model::{ModelError, Transformer};
 use tang_prosody::{Form, Layout, LineLength};
 use tang_tokenizer::TokenId;
 
 mod support;
 
-use support::{CONTEXT, model, model_with, vocabulary};
+use support::{CONTEXT, TWO, model, model_with, vocabulary};
 
 /// As many positions as models may have.
 const LONG: usize = 8192;
@@ -23,17 +24,22 @@ fn config(max_new_tokens: usize, stop_at_end: bool) -> GenerationConfig {
     }
 }
 
-fn run(decoder: &mut impl Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
+fn run(decoder: &mut dyn Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
     let generator = Generator::new(decoder, task.clone(), config, LONG).unwrap();
     generator.finish().unwrap().tokens().to_vec()
 }
 
+/// Tokens for which the memory of a cache of one row has room.
+fn allocated(decoder: &CachedDecoder, model: &Engine) -> usize {
+    decoder.cache().allocated_bytes() / model.config().cache_bytes_per_token()
+}
+
 /// Tokens for which there is room a row, after one generation.
-fn capacity(model: &Transformer, task: &Task, config: &GenerationConfig) -> usize {
-    let mut decoder = CachedDecoder::new(model);
+fn capacity(model: &Arc<Engine>, task: &Task, config: &GenerationConfig) -> usize {
+    let mut decoder = CachedDecoder::new(model, TWO);
     run(&mut decoder, task, config);
     assert_eq!(decoder.cache().lengths().len(), 1);
-    decoder.cache().capacity()
+    allocated(&decoder, model)
 }
 
 #[test]
@@ -68,10 +74,10 @@ fn room_is_made_for_what_a_task_can_use() {
     assert_eq!(capacity(&long, &task, &config(2, false)), 208);
     let small = model(&vocabulary);
     let config = config(CONTEXT, false);
-    let mut decoder = CachedDecoder::new(&small);
+    let mut decoder = CachedDecoder::new(&small, TWO);
     let generator = Generator::new(&mut decoder, Task::open(), &config, CONTEXT);
     generator.unwrap().finish().unwrap();
-    assert_eq!(decoder.cache().capacity(), CONTEXT);
+    assert_eq!(allocated(&decoder, &small), CONTEXT.next_multiple_of(16));
 }
 
 #[test]
@@ -80,11 +86,14 @@ fn a_cache_that_grew_changes_no_token() {
     let model = model_with(&vocabulary, 320);
     let config = config(300, false);
     let task = Task::continuation("七上三", &vocabulary).unwrap();
-    let wanted = run(&mut FullDecoder::new(&model), &task, &config);
+    let wanted = run(&mut FullDecoder::new(&model, TWO), &task, &config);
     assert_eq!(wanted.len(), 304);
-    assert_eq!(run(&mut CachedDecoder::new(&model), &task, &config), wanted);
-    let prefix = PrefixCache::new(&model, &wanted[..3]).unwrap();
-    let mut decoder = CachedDecoder::with_prefix(&prefix);
+    assert_eq!(
+        run(&mut CachedDecoder::new(&model, TWO), &task, &config),
+        wanted
+    );
+    let prefix = Arc::new(PrefixCache::new(&model, &wanted[..3], TWO).unwrap());
+    let mut decoder = CachedDecoder::with_prefix(prefix, TWO);
     assert_eq!(run(&mut decoder, &task, &config), wanted);
 
     // Rows that join want more than those before them.
@@ -96,7 +105,7 @@ fn a_cache_that_grew_changes_no_token() {
         };
         Sequence::new(task.clone(), &config, 320)
     });
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     let batch = Batch::with_places(&mut decoder, sequences, 2);
     for (sequence, length) in batch.zip(lengths) {
         assert_eq!(sequence.unwrap().tokens(), &wanted[..4 + length]);
@@ -115,9 +124,9 @@ fn long_prompts_of_many_rows_go_through_in_pieces() {
         })
         .collect();
     let prompts: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
-    let mut cached = CachedDecoder::new(&model);
+    let mut cached = CachedDecoder::new(&model, TWO);
     let got = cached.prefill(&prompts).unwrap();
-    let wanted = FullDecoder::new(&model).prefill(&prompts).unwrap();
+    let wanted = FullDecoder::new(&model, TWO).prefill(&prompts).unwrap();
     for (got, wanted) in got.rows().zip(wanted.rows()) {
         for (got, wanted) in got.iter().zip(wanted) {
             assert!((got - wanted).abs() < 1e-4, "{got} {wanted}");
@@ -131,14 +140,14 @@ fn long_prompts_of_many_rows_go_through_in_pieces() {
 fn what_no_memory_can_hold_is_refused_before_any_work() {
     let vocabulary = vocabulary();
     let model = model_with(&vocabulary, LONG);
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     let task = Task::form(Form::WuJue.into(), &vocabulary, LONG).unwrap();
     let start = Sequence::new(task.clone(), &config(usize::MAX, true), LONG).unwrap();
     for beams in [1 << 40, usize::MAX] {
         let error = beam_search(&mut decoder, start.clone(), beams)
             .err()
             .unwrap();
-        let GenerateError::Model(ModelError::CacheTooLarge { rows, tokens, .. }) = error else {
+        let GenerateError::Engine(EngineError::CacheTooLarge { rows, tokens, .. }) = error else {
             panic!("{error}");
         };
         assert_eq!((rows, tokens), (beams, 32));

@@ -1,15 +1,16 @@
 //! Beam search and best-of-N find likelier poems, the same ones with a cache and without.
 
+use tang_engine::{CachedDecoder, FullDecoder};
 use tang_generate::{
-    Batch, CachedDecoder, DeadEnd, FullDecoder, GenerateError, GenerationConfig, Generator, Rule,
-    Rules, Sequence, Task, beam_search, best_of, generate_batch,
+    Batch, DeadEnd, GenerateError, GenerationConfig, Generator, Rule, Rules, Sequence, Task,
+    beam_search, best_of, generate_batch,
 };
 use tang_prosody::{Form, Layout, LineLength, Template};
 use tang_tokenizer::Vocabulary;
 
 mod support;
 
-use support::{CONTEXT, model, vocabulary};
+use support::{CONTEXT, TWO, model, vocabulary};
 
 fn greedy() -> GenerationConfig {
     GenerationConfig {
@@ -36,7 +37,7 @@ fn one_beam_is_greedy_and_more_are_likelier() {
     let model = model(&vocabulary);
     let mut gained = 0.0;
     for task in tasks(&vocabulary) {
-        let mut decoder = CachedDecoder::new(&model);
+        let mut decoder = CachedDecoder::new(&model, TWO);
         let generator = Generator::new(&mut decoder, task.clone(), &greedy(), CONTEXT).unwrap();
         let greedy = generator.finish().unwrap();
         let one = beam_search(&mut decoder, start(&task), 1).unwrap();
@@ -58,8 +59,8 @@ fn beams_are_the_same_without_a_cache() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
     for task in tasks(&vocabulary) {
-        let cached = beam_search(&mut CachedDecoder::new(&model), start(&task), 4).unwrap();
-        let full = beam_search(&mut FullDecoder::new(&model), start(&task), 4).unwrap();
+        let cached = beam_search(&mut CachedDecoder::new(&model, TWO), start(&task), 4).unwrap();
+        let full = beam_search(&mut FullDecoder::new(&model, TWO), start(&task), 4).unwrap();
         let tokens =
             |found: &[Sequence]| -> Vec<_> { found.iter().map(|s| s.tokens().to_vec()).collect() };
         assert_eq!(tokens(&cached), tokens(&full));
@@ -75,7 +76,7 @@ fn the_best_of_many_is_the_likeliest_and_the_first_is_the_plain_one() {
         seed: 3,
         ..GenerationConfig::default()
     };
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
     let mut scores = Vec::new();
     for count in [1, 2, 8, 70] {
         let best = best_of(&mut decoder, &task, &config, count, CONTEXT).unwrap();
@@ -99,7 +100,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     let long = Template::free(Layout::new(4, LineLength::Five));
     let task = |template| Task::verse(template, &rules, &vocabulary, CONTEXT).unwrap();
     let sequences = || [start(&task(&long)), start(&task(&short))];
-    let mut decoder = CachedDecoder::new(&model);
+    let mut decoder = CachedDecoder::new(&model, TWO);
 
     let outcomes: Vec<_> = Batch::new(&mut decoder, sequences().map(Ok).into_iter()).collect();
     let Err(GenerateError::NothingAllowed(met)) = &outcomes[0] else {

@@ -3,46 +3,37 @@
 //! Nothing here knows a tensor. The loops are plain; `pulp` compiles each for several instruction
 //! sets and picks one when the program runs.
 
-mod adam_w;
-mod attend;
 mod attention;
-mod attention_gradient;
-mod cross_entropy;
-mod dot;
-mod exchange;
-mod exp;
-mod gelu;
-mod helper;
-mod lanes;
-mod largest;
-mod layer_norm;
-mod log_sum_exp;
-mod matrix;
-mod panels;
-mod product;
-mod read_once;
-mod rms_norm;
-mod rotary;
-mod rows;
-mod scores;
-mod swiglu;
-mod tile;
+mod matmul;
+mod norm;
+mod pointwise;
+mod reduce;
+mod threads;
 
-pub use adam_w::AdamW;
-pub use attend::{Attend, Held};
-pub use attention::{AttentionShape, attention};
-pub use attention_gradient::attention_gradient;
-pub use cross_entropy::{cross_entropy, cross_entropy_gradient};
-pub use exchange::{Exchange, on_sides};
-pub use gelu::{gelu, gelu_gradient};
-pub use largest::largest;
-pub use layer_norm::{LayerNormGradient, layer_norm, layer_norm_gradient};
-pub use log_sum_exp::log_sum_exp;
-pub use panels::Panels;
-pub use product::product;
-pub use read_once::read_once;
-pub use rms_norm::{rms_norm, rms_norm_gradient};
-pub use rotary::Rotary;
-pub use rows::{add_to_rows, sum_of_rows};
-pub use scores::scores;
-pub use swiglu::{swiglu, swiglu_gradient};
+pub use attention::{
+    cached::{CachedAttention, KvRow},
+    gradient::attention_gradient,
+    training::{AttentionShape, attention},
+};
+pub use matmul::packed::PackedMatrix;
+pub use norm::{
+    layer_norm::{LayerNormGradient, layer_norm, layer_norm_gradient},
+    rms_norm::{rms_norm, rms_norm_gradient},
+};
+pub use pointwise::{
+    adam_w::AdamW,
+    gelu::{gelu, gelu_gradient},
+    rotary::Rotary,
+    swiglu::{swiglu, swiglu_gradient},
+};
+pub use reduce::{
+    cross_entropy::{cross_entropy, cross_entropy_gradient},
+    largest::largest,
+    log_sum_exp::log_sum_exp,
+    rows::{add_to_rows, sum_of_rows},
+    stream_sum::stream_sum,
+};
+pub use threads::{
+    all_reduce::{AllReduce, on_shards},
+    count::Threads,
+};

@@ -3,7 +3,8 @@
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
-use tang_generate::{Batch, CachedDecoder, Decoder, GenerationConfig, Sequence};
+use tang_engine::Decoder;
+use tang_generate::{Batch, GenerationConfig, Sequence};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -91,21 +92,21 @@ impl fmt::Display for BatchExactness {
 /// [`LabError::SameDraws`] if seeds make no difference where the model is not sure.
 pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, LabError> {
     let cases = test_cases(lab, rows)?;
-    let mut batched = CachedDecoder::new(&lab.model);
+    let mut batched = lab.cached();
     let sequences = cases
         .iter()
         .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
         .collect::<Result<Vec<_>, _>>()?;
     let places = rows.div_ceil(POEMS_A_PLACE);
-    let mut batch = Batch::with_places(&mut batched, sequences.into_iter().map(Ok), places);
+    let mut batch = Batch::with_places(&mut *batched, sequences.into_iter().map(Ok), places);
     let sequences = batch.by_ref().collect::<Result<Vec<_>, _>>()?;
     let reused = batch.reused_tokens();
     let gap = logit_gap(lab, &sequences)?.checked("a batch")?;
     let mut ties = 0;
     let mut forwarded_alone = 0;
     for (case, together) in cases.iter().zip(&sequences) {
-        let mut decoder = CachedDecoder::new(&lab.model);
-        let tie = compare_alone(lab, &mut decoder, case, together.generated())?;
+        let mut decoder = lab.cached();
+        let tie = compare_alone(lab, &mut *decoder, case, together.generated())?;
         ties += usize::from(tie);
         // What is forwarded: all tokens but the last one.
         forwarded_alone += match tie {
@@ -155,10 +156,10 @@ fn logit_gap(lab: &LabModel, sequences: &[Sequence]) -> Result<LogitGap, LabErro
     if prompts.is_empty() {
         return Ok(largest);
     }
-    let mut batched = CachedDecoder::new(&lab.model);
+    let mut batched = lab.cached();
     let together = [batched.prefill(&prompts)?, batched.decode(&next)?];
     for (row, (prompt, next)) in parts().enumerate() {
-        let mut single = CachedDecoder::new(&lab.model);
+        let mut single = lab.cached();
         let alone = [single.prefill(&[prompt])?, single.decode(&[next])?];
         for (together, alone) in together.iter().zip(&alone) {
             largest.widen(LogitGap::between(together.row(row), alone.row(0)));
@@ -170,7 +171,7 @@ fn logit_gap(lab: &LabModel, sequences: &[Sequence]) -> Result<LogitGap, LabErro
 /// Whether the poem alone parts from `together` at a tie; an error if it does elsewhere.
 fn compare_alone(
     lab: &LabModel,
-    decoder: &mut CachedDecoder,
+    decoder: &mut dyn Decoder,
     case: &TestCase,
     together: &[TokenId],
 ) -> Result<bool, LabError> {

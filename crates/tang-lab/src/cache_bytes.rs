@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Task};
-use tang_model::{Family, KvCache, ModelConfig, Rope, Transformer, Weights};
+use tang_checkpoint::{Family, ModelConfig, Rope, Weights};
+use tang_engine::{Model, Threads};
+use tang_generate::Task;
 
 use crate::{
     LabError, LabModel,
@@ -68,7 +69,7 @@ pub(crate) fn cache_bytes(lab: &LabModel) -> Result<CacheBytes, LabError> {
         kv_heads: config.kv_heads,
         head_dim: config.head_dim(),
         bytes_per_token: formula(&config, 1),
-        sizes: cache_sizes(&lab.model)?,
+        sizes: cache_sizes(&*lab.model, lab.threads)?,
         sharing: shared_heads(config.heads)
             .into_iter()
             .map(|(name, kv_heads)| head_sharing(lab, name, kv_heads))
@@ -82,32 +83,32 @@ fn formula(config: &ModelConfig, tokens: usize) -> usize {
 }
 
 /// Writes texts of several lengths; from a prompt of one newline, N new tokens leave N in the cache.
-fn cache_sizes(model: &Transformer) -> Result<Vec<CacheSize>, LabError> {
+fn cache_sizes(model: &dyn Model, threads: Threads) -> Result<Vec<CacheSize>, LabError> {
     let context = model.config().context;
     LENGTHS
         .into_iter()
         .filter(|tokens| *tokens < context)
         .chain([context])
         .map(|tokens| {
-            let mut decoder = CachedDecoder::new(model);
-            TimedGeneration::run(&mut decoder, &Task::open(), tokens)?;
-            let capacity = KvCache::capacity_for(model.config(), tokens, &model.device());
-            cache_size(decoder.cache(), model.config(), tokens, capacity)
+            let mut decoder = model.cached(threads);
+            TimedGeneration::run(&mut *decoder, &Task::open(), tokens)?;
+            let capacity = decoder.capacity_for(tokens);
+            cache_size(decoder.cache_bytes(), model.config(), tokens, capacity)
         })
         .collect()
 }
 
 /// Reads a cache that must hold `tokens` tokens in one row, and have room for `capacity`.
 fn cache_size(
-    cache: &KvCache,
+    bytes: tang_engine::CacheBytes,
     config: &ModelConfig,
     tokens: usize,
     capacity: usize,
 ) -> Result<CacheSize, LabError> {
     let size = CacheSize {
         tokens,
-        used_bytes: cache.used_bytes(),
-        allocated_bytes: cache.allocated_bytes(),
+        used_bytes: bytes.used,
+        allocated_bytes: bytes.allocated,
     };
     for (what, wanted, got) in [
         ("in use", formula(config, tokens), size.used_bytes),
@@ -156,12 +157,12 @@ fn head_sharing(
         ..*own
     };
     let weights = Weights::random(&config, 0);
-    let model = Transformer::new(config, weights, &lab.model.device())?;
+    let model = lab.model.of_weights(&config, &weights)?;
     Ok(HeadSharing {
         name,
         heads: config.heads,
         kv_heads,
-        sizes: cache_sizes(&model)?,
+        sizes: cache_sizes(&*model, lab.threads)?,
     })
 }
 
@@ -282,9 +283,9 @@ mod tests {
     fn a_cache_of_another_size_is_an_error() {
         let lab = small(ModelConfig::minimind_4l);
         let config = *lab.model.config();
-        let mut decoder = CachedDecoder::new(&lab.model);
-        TimedGeneration::run(&mut decoder, &Task::open(), 10).unwrap();
-        assert!(cache_size(decoder.cache(), &config, 10, 16).is_ok());
+        let mut decoder = lab.cached();
+        TimedGeneration::run(&mut *decoder, &Task::open(), 10).unwrap();
+        assert!(cache_size(decoder.cache_bytes(), &config, 10, 16).is_ok());
         let doubled = ModelConfig {
             kv_heads: 4,
             ..config
@@ -309,7 +310,7 @@ mod tests {
                 "set aside: 2,048 bytes, and the formula says 4,096",
             ),
         ] {
-            let error = cache_size(decoder.cache(), &config, tokens, capacity).unwrap_err();
+            let error = cache_size(decoder.cache_bytes(), &config, tokens, capacity).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");
         }
     }

@@ -3,10 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{
-    CachedDecoder, Decoder, FullDecoder, GenerationConfig, Generator, Logits, Task, position_logits,
-};
-use tang_model::KvCache;
+use tang_engine::Logits;
+use tang_generate::{GenerationConfig, Generator, Task};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -48,10 +46,10 @@ impl fmt::Display for CachePaths {
 /// [`LabError::Logits`] if one differs by more than rounding can make: 1e-4 of the largest logit.
 pub fn cache_paths(lab: &LabModel) -> Result<CachePaths, LabError> {
     let text = text_of_whole_context(lab)?;
-    let mut full = FullDecoder::new(&lab.model);
-    let mut prefilled = CachedDecoder::new(&lab.model);
-    let mut stepped = CachedDecoder::new(&lab.model);
-    let whole = position_logits(&lab.model, &text, None)?;
+    let mut full = lab.uncached();
+    let mut prefilled = lab.cached();
+    let mut stepped = lab.cached();
+    let whole = lab.position_logits(&text)?;
     let mut plus_one = LogitGap::NONE;
     let mut token_by_token = LogitGap::NONE;
     for length in 1..=text.len() {
@@ -90,11 +88,11 @@ fn cut_difference(
     cut: usize,
     whole: &Logits,
 ) -> Result<LogitGap, LabError> {
-    let model = &lab.model;
-    let mut cache = KvCache::new(model.config(), 1, text.len(), &model.device());
+    let mut decoder = lab.cached();
+    decoder.start(1);
     let (first, second) = text.split_at(cut);
-    let first = position_logits(model, first, Some(&mut cache))?;
-    let second = position_logits(model, second, Some(&mut cache))?;
+    let first = decoder.position_logits(first)?;
+    let second = decoder.position_logits(second)?;
     let mut largest = LogitGap::NONE;
     for (got, wanted) in first.rows().chain(second.rows()).zip(whole.rows()) {
         largest.widen(LogitGap::between(got, wanted));
@@ -108,9 +106,9 @@ pub(crate) fn text_of_whole_context(lab: &LabModel) -> Result<Vec<TokenId>, LabE
         stop_at_end: false,
         ..GenerationConfig::default()
     };
-    let mut decoder = CachedDecoder::new(&lab.model);
+    let mut decoder = lab.cached();
     let task = Task::open();
-    let mut tokens = Generator::new(&mut decoder, task, &config, lab.context())?
+    let mut tokens = Generator::new(&mut *decoder, task, &config, lab.context())?
         .finish()?
         .tokens()
         .to_vec();

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, Task};
+use tang_engine::Decoder;
+use tang_generate::Task;
 
 use crate::{
     LabError, LabModel, Subject,
@@ -77,13 +78,13 @@ fn token_count(
     let task = lab.prompt(prompt)?;
     let cached = counted(
         "with the cache",
-        &mut CachedDecoder::new(&lab.model),
+        &mut *lab.cached(),
         (&task, new),
         cached_tokens(prompt, new),
     )?;
     let uncached = counted(
         "without the cache",
-        &mut FullDecoder::new(&lab.model),
+        &mut *lab.uncached(),
         (&task, new),
         uncached_tokens(prompt, new),
     )?;
@@ -100,7 +101,7 @@ fn token_count(
 /// Generates and gives the number of tokens that went through the model, which must be `wanted`.
 fn counted(
     what: &'static str,
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     (task, new): (&Task, usize),
     wanted: usize,
 ) -> Result<usize, LabError> {
@@ -152,7 +153,7 @@ impl fmt::Display for Counting {
 
 #[cfg(test)]
 mod tests {
-    use tang_model::ModelConfig;
+    use tang_checkpoint::ModelConfig;
 
     use super::*;
     use crate::{fake_decoder::FakeDecoder, lab_model::tests::small};

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, FullDecoder, GenerationConfig, Sequence, Task, generate_batch};
+use tang_generate::{GenerationConfig, Sequence, Task, generate_batch};
+use tang_kernels::Threads;
 
 use crate::{
     DecodePlan, LabError, LabModel, Spread, timed_generation::TimedGeneration,
@@ -74,18 +75,19 @@ pub(crate) fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeT
             Ok((*threads, pool.build()?))
         })
         .collect::<Result<Vec<_>, LabError>>()?;
-    let mut cached = CachedDecoder::new(&lab.model);
+    let mut cached = lab.cached();
     let mut rounds = Vec::with_capacity(plan.runs);
     for run in 0..=plan.runs {
         let threads = pools
             .iter()
-            .map(|(_, pool)| {
-                let text = || TimedGeneration::run(&mut cached, &Task::open(), plan.characters);
-                Ok((floor.read_ms(pool), pool.install(text)?.total_ms()))
+            .map(|(threads, pool)| {
+                cached.set_threads(Threads::new(*threads));
+                let text = TimedGeneration::run(&mut *cached, &Task::open(), plan.characters)?;
+                Ok((floor.read_ms(pool), text.total_ms()))
             })
             .collect::<Result<_, LabError>>()?;
-        let mut full = FullDecoder::new(&lab.model);
-        let uncached = TimedGeneration::run(&mut full, &Task::open(), plan.characters)?;
+        let mut full = lab.uncached();
+        let uncached = TimedGeneration::run(&mut *full, &Task::open(), plan.characters)?;
         let batches = plan
             .batches
             .iter()
@@ -139,15 +141,15 @@ fn batch_ms(lab: &LabModel, rows: usize, characters: usize) -> Result<f64, LabEr
             Sequence::new(Task::open(), &config, lab.context())
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let mut decoder = CachedDecoder::new(&lab.model);
+    let mut decoder = lab.cached();
     let started = Instant::now();
-    generate_batch(&mut decoder, sequences)?;
+    generate_batch(&mut *decoder, sequences)?;
     Ok(started.elapsed().as_secs_f64() * 1e3)
 }
 
 #[cfg(test)]
 mod tests {
-    use tang_model::ModelConfig;
+    use tang_checkpoint::ModelConfig;
 
     use super::*;
     use crate::lab_model::tests::small;

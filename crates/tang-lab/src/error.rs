@@ -1,7 +1,7 @@
 //! What a measurement can show to be wrong.
 
+use tang_engine::EngineError;
 use tang_generate::GenerateError;
-use tang_model::ModelError;
 
 use crate::table::thousands;
 
@@ -176,5 +176,5 @@ pub enum LabError {
     Generate(#[from] GenerateError),
     /// The model refused.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Engine(#[from] EngineError),
 }

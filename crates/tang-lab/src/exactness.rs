@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, Sequence, Step};
+use tang_engine::Decoder;
+use tang_generate::{Sequence, Step};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -66,17 +67,17 @@ pub fn exactness(
         if done.is_multiple_of(50) {
             on_progress(&format!("cache exactness: {done} of {cases} poems"));
         }
-        let mut cached = CachedDecoder::new(&lab.model);
-        let mut full = FullDecoder::new(&lab.model);
-        compare(&mut cached, &mut full, lab.context(), &case, &mut result)?;
+        let mut cached = lab.cached();
+        let mut full = lab.uncached();
+        compare(&mut *cached, &mut *full, lab.context(), &case, &mut result)?;
     }
     Ok(result)
 }
 
 /// Runs one case on both decoders, step by step, and takes what it shows into `result`.
 pub(crate) fn compare(
-    cached: &mut impl Decoder,
-    full: &mut impl Decoder,
+    cached: &mut dyn Decoder,
+    full: &mut dyn Decoder,
     context: usize,
     case: &TestCase,
     result: &mut Exactness,

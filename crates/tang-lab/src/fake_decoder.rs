@@ -5,8 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tang_generate::{Decoder, Logits};
-use tang_model::ModelError;
+use tang_engine::{CacheBytes, Decoder, EngineError, Logits, Threads};
 use tang_tokenizer::TokenId;
 
 const VOCABULARY: usize = 20;
@@ -57,31 +56,58 @@ impl FakeDecoder {
 }
 
 impl Decoder for FakeDecoder {
-    fn prefill(&mut self, prompts: &[&[TokenId]]) -> Result<Logits, ModelError> {
-        self.steps = 0;
-        let forwarded = prompts[0].len() + self.extra_forwarded;
-        self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
-        Ok(self.logits(prompts[0][prompts[0].len() - 1]))
+    fn context(&self) -> usize {
+        usize::MAX
     }
 
-    fn decode(&mut self, tokens: &[TokenId]) -> Result<Logits, ModelError> {
-        self.forwarded.fetch_add(1, Ordering::Relaxed);
-        Ok(self.logits(tokens[0]))
+    fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn start(&mut self, _: usize) {
+        self.steps = 0;
+        self.forwarded
+            .fetch_add(self.extra_forwarded, Ordering::Relaxed);
+    }
+
+    fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
+        self.forwarded.fetch_add(rows[0].len(), Ordering::Relaxed);
+        Ok(self.logits(rows[0][rows[0].len() - 1]))
+    }
+
+    fn position_logits(&mut self, tokens: &[TokenId]) -> Result<Logits, EngineError> {
+        let rows = tokens.iter().map(|token| self.logits(*token));
+        let values: Vec<f32> = rows.flat_map(|logits| logits.row(0).to_vec()).collect();
+        Ok(Logits::new(values, VOCABULARY))
     }
 
     fn select(&mut self, _: &[usize]) {}
 
     fn truncate(&mut self, _: &[usize]) {}
 
-    fn fork(&self) -> Option<Self> {
-        Some(Self {
+    fn fork(&self) -> Option<Box<dyn Decoder>> {
+        Some(Box::new(Self {
             steps: 0,
             forwarded: Arc::clone(&self.forwarded),
             ..*self
-        })
+        }))
     }
 
     fn forwarded_tokens(&self) -> usize {
         self.forwarded.load(Ordering::Relaxed)
     }
+
+    fn cache_bytes(&self) -> CacheBytes {
+        CacheBytes::default()
+    }
+
+    fn capacity_for(&self, _: usize) -> usize {
+        0
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::ONE
+    }
+
+    fn set_threads(&mut self, _: Threads) {}
 }

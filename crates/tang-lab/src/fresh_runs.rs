@@ -3,10 +3,9 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{
-    CachedDecoder, Decoder, FinishReason, FullDecoder, GenerationConfig, Generator, Sequence, Task,
-};
-use tang_model::ModelError;
+use tang_engine::Decoder;
+use tang_engine::EngineError;
+use tang_generate::{FinishReason, GenerationConfig, Generator, Sequence, Task};
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
@@ -61,16 +60,16 @@ impl fmt::Display for FreshRuns {
 /// [`LabError::Leftover`] if a run depends on the one before; [`LabError::Limit`] if the end of
 /// the context is not where it should be.
 pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
-    let mut cached = CachedDecoder::new(&lab.model);
-    let mut full = FullDecoder::new(&lab.model);
+    let mut cached = lab.cached();
+    let mut full = lab.uncached();
     let cases = test_cases(lab, 8)?;
     let mut repeated = 0;
     for case in &cases {
-        let fresh = generate(lab, &mut CachedDecoder::new(&lab.model), case)?;
+        let fresh = generate(lab, &mut *lab.cached(), case)?;
         // The first decoder still holds the case before; the second runs after the first.
         let again = [
-            generate(lab, &mut cached, case)?,
-            generate(lab, &mut cached, case)?,
+            generate(lab, &mut *cached, case)?,
+            generate(lab, &mut *cached, case)?,
         ];
         for run in again {
             if run.tokens() != fresh.tokens() {
@@ -82,7 +81,7 @@ pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
         }
         // Ties are judged as everywhere.
         let mut result = Exactness::of(1);
-        compare(&mut cached, &mut full, lab.context(), case, &mut result)?;
+        compare(&mut *cached, &mut *full, lab.context(), case, &mut result)?;
         repeated += 1;
     }
     let context = lab.context();
@@ -90,14 +89,14 @@ pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
         .into_iter()
         .map(|asked| limit(lab, asked))
         .collect::<Result<_, _>>()?;
-    refuses_more(lab, &mut cached)?;
-    refuses_more(lab, &mut full)?;
+    refuses_more(lab, &mut *cached)?;
+    refuses_more(lab, &mut *full)?;
     Ok(FreshRuns { repeated, limits })
 }
 
 fn generate(
     lab: &LabModel,
-    decoder: &mut impl Decoder,
+    decoder: &mut dyn Decoder,
     case: &TestCase,
 ) -> Result<Sequence, LabError> {
     let generator = Generator::new(decoder, case.task.clone(), &case.config, lab.context())?;
@@ -115,11 +114,11 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
             ..GenerationConfig::default()
         },
     };
-    let mut cached = CachedDecoder::new(&lab.model);
-    let mut full = FullDecoder::new(&lab.model);
+    let mut cached = lab.cached();
+    let mut full = lab.uncached();
     compare(
-        &mut cached,
-        &mut full,
+        &mut *cached,
+        &mut *full,
         lab.context(),
         &case,
         &mut Exactness::of(1),
@@ -129,8 +128,8 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
         let reason = sequence.finish_reason();
         Ok::<_, LabError>((sequence.tokens().len(), reason))
     };
-    let with = ended(&mut || generate(lab, &mut cached, &case))?;
-    let without = ended(&mut || generate(lab, &mut full, &case))?;
+    let with = ended(&mut || generate(lab, &mut *cached, &case))?;
+    let without = ended(&mut || generate(lab, &mut *full, &case))?;
     // The last token is chosen at the last position and needs none itself.
     let most = lab.context() + 1;
     let wanted = match asked <= most {
@@ -153,11 +152,11 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
 }
 
 /// A token behind the last position is an error, never a panic or a silent crop.
-fn refuses_more(lab: &LabModel, decoder: &mut impl Decoder) -> Result<(), LabError> {
+fn refuses_more(lab: &LabModel, decoder: &mut dyn Decoder) -> Result<(), LabError> {
     let text: Vec<TokenId> = vec![NEWLINE; lab.context()];
     decoder.prefill(&[&text])?;
     match decoder.decode(&[NEWLINE]) {
-        Err(ModelError::ContextFull { .. } | ModelError::TextTooLong { .. }) => Ok(()),
+        Err(EngineError::ContextFull { .. } | EngineError::TextTooLong { .. }) => Ok(()),
         Err(error) => Err(error.into()),
         Ok(_) => Err(LabError::Limit {
             context: lab.context(),

@@ -1,6 +1,6 @@
 //! Real poems, read by the model.
 
-use tang_generate::{GenerateError, position_logits};
+use tang_generate::GenerateError;
 use tang_tokenizer::NEWLINE;
 
 use crate::{
@@ -32,7 +32,7 @@ pub(crate) fn held_out<'a>(
 fn read(lab: &LabModel, number: usize, text: &str) -> Result<Poem, GenerateError> {
     let mut tokens = vec![NEWLINE];
     tokens.extend(lab.vocabulary.encode(text)?);
-    let logits = position_logits(&lab.model, &tokens, None)?;
+    let logits = lab.position_logits(&tokens)?;
     tokens.push(NEWLINE);
     let mut all = Vec::new();
     let mut free = Vec::new();

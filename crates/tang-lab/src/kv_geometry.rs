@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::ModelConfig;
+use tang_checkpoint::ModelConfig;
 
 use crate::{Bytes, Dtype, LabError, table::thousands};
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use tang_model::{ModelConfig, ModelPreset};
+use tang_checkpoint::{ModelConfig, ModelPreset};
 
 use crate::{Dtype, KvGeometry, LabError};
 

@@ -1,26 +1,49 @@
 //! The model under test.
 
+use tang_checkpoint::{ModelConfig, Weights};
+use tang_engine::{Decoder, EngineError, Logits, Model, Threads};
 use tang_generate::{GenerateError, Task};
-use tang_model::{ModelConfig, ModelError, Transformer, Weights};
 use tang_tokenizer::{TokenId, Vocabulary};
 
 use crate::Subject;
 
 /// A trained model with the characters it knows.
-#[derive(Debug)]
 pub struct LabModel {
-    /// The network.
-    pub model: Transformer,
+    /// The model.
+    pub model: Box<dyn Model>,
     /// Its characters.
     pub vocabulary: Vocabulary,
-    /// What reports call it, for instance its folder.
+    /// Its name in reports, for instance its folder.
     pub name: String,
+    /// Threads that it may use.
+    pub threads: Threads,
 }
 
 impl LabModel {
     /// Positions that the model has.
     pub(crate) fn context(&self) -> usize {
         self.model.config().context
+    }
+
+    /// A decoder with the cache.
+    pub(crate) fn cached(&self) -> Box<dyn Decoder> {
+        self.model.cached(self.threads)
+    }
+
+    /// A decoder without a cache.
+    pub(crate) fn uncached(&self) -> Box<dyn Decoder> {
+        self.model.uncached(self.threads)
+    }
+
+    /// The logits after every token of a text, in one pass.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::TextTooLong`] if it is longer than the context, [`EngineError::Overflow`].
+    pub(crate) fn position_logits(&self, tokens: &[TokenId]) -> Result<Logits, EngineError> {
+        let mut decoder = self.uncached();
+        decoder.start(1);
+        decoder.position_logits(tokens)
     }
 
     /// The text of a poem, without the newlines that begin and end it.
@@ -46,16 +69,17 @@ impl LabModel {
     pub(crate) fn with_random_weights(
         &self,
         context: usize,
-    ) -> Result<(Self, Subject), ModelError> {
+    ) -> Result<(Self, Subject), EngineError> {
         let config = ModelConfig {
             context,
             ..*self.model.config()
         };
         let weights = Weights::random(&config, 0);
         let lab = Self {
-            model: Transformer::new(config, weights, &self.model.device())?,
+            model: self.model.of_weights(&config, &weights)?,
             vocabulary: self.vocabulary.clone(),
             name: self.name.clone(),
+            threads: self.threads,
         };
         let subject = Subject {
             random_weights: true,
@@ -77,16 +101,19 @@ impl LabModel {
             .flatten()
             .take(tokens - 1)
             .collect();
-        match text.is_empty() {
-            true => Ok(Task::open()),
-            false => Task::continuation(&text, &self.vocabulary),
+        if text.is_empty() {
+            Ok(Task::open())
+        } else {
+            Task::continuation(&text, &self.vocabulary)
         }
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use tang_model::device;
+    use std::sync::Arc;
+
+    use tang_engine::Engine;
 
     use super::*;
 
@@ -101,9 +128,12 @@ pub(crate) mod tests {
             ..config(vocabulary.len())
         };
         LabModel {
-            model: Transformer::new(config, Weights::random(&config, 1), &device::cpu()).unwrap(),
+            model: Box::new(Arc::new(
+                Engine::pack(&config, &Weights::random(&config, 1)).unwrap(),
+            )),
             vocabulary,
             name: "small".to_owned(),
+            threads: Threads::available(),
         }
     }
 

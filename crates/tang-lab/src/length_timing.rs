@@ -1,7 +1,8 @@
 //! How long a text of some length takes with the cache and without.
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, Task};
+use tang_engine::Decoder;
+use tang_generate::Task;
 
 use crate::{
     Growth, LabError, LabModel, Spread, Subject,
@@ -85,8 +86,8 @@ pub(crate) fn length_series(
                 "{}: timing {characters} characters ({subject})",
                 lab.name
             ));
-            let cached = || CachedDecoder::new(&lab.model);
-            let uncached = || FullDecoder::new(&lab.model);
+            let cached = || lab.cached();
+            let uncached = || lab.uncached();
             length_timing(cached, uncached, *characters, runs)
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -97,9 +98,9 @@ pub(crate) fn length_series(
     })
 }
 
-fn length_timing<A: Decoder, B: Decoder>(
-    cached: impl Fn() -> A,
-    uncached: impl Fn() -> B,
+fn length_timing(
+    cached: impl Fn() -> Box<dyn Decoder>,
+    uncached: impl Fn() -> Box<dyn Decoder>,
     characters: usize,
     runs: usize,
 ) -> Result<LengthTiming, LabError> {
@@ -107,8 +108,8 @@ fn length_timing<A: Decoder, B: Decoder>(
     let mut uncached_runs = Vec::new();
     // Interleaved, so that a slower minute of the machine meets both.
     for run in 0..=runs {
-        let with = TimedGeneration::run(&mut cached(), &Task::open(), characters)?;
-        let without = TimedGeneration::run(&mut uncached(), &Task::open(), characters)?;
+        let with = TimedGeneration::run(&mut *cached(), &Task::open(), characters)?;
+        let without = TimedGeneration::run(&mut *uncached(), &Task::open(), characters)?;
         if let Some(step) = first_difference(&with, &without)
             && !is_tie(&cached, &uncached, characters)
         {
@@ -143,9 +144,9 @@ fn first_difference(with: &TimedGeneration, without: &TimedGeneration) -> Option
 }
 
 /// Whether rounding makes the first difference between two texts that are timed together.
-fn is_tie<A: Decoder, B: Decoder>(
-    cached: &impl Fn() -> A,
-    uncached: &impl Fn() -> B,
+fn is_tie(
+    cached: &impl Fn() -> Box<dyn Decoder>,
+    uncached: &impl Fn() -> Box<dyn Decoder>,
     characters: usize,
 ) -> bool {
     let case = TestCase {
@@ -156,7 +157,13 @@ fn is_tie<A: Decoder, B: Decoder>(
     let mut result = Exactness::of(1);
     // The last new token needs no position.
     let context = characters + 1;
-    let compared = compare(&mut cached(), &mut uncached(), context, &case, &mut result);
+    let compared = compare(
+        &mut *cached(),
+        &mut *uncached(),
+        context,
+        &case,
+        &mut result,
+    );
     compared.is_ok() && result.ties > 0
 }
 
@@ -271,13 +278,17 @@ mod tests {
     use super::*;
     use crate::fake_decoder::FakeDecoder;
 
+    fn boxed(make: impl Fn() -> FakeDecoder) -> impl Fn() -> Box<dyn Decoder> {
+        move || Box::new(make())
+    }
+
     #[test]
     fn texts_that_differ_give_no_time() {
         let wrong = || FakeDecoder {
             fault: Some((7, 3e4)),
             ..FakeDecoder::default()
         };
-        let error = length_timing(FakeDecoder::default, wrong, 10, 2).unwrap_err();
+        let error = length_timing(boxed(FakeDecoder::default), boxed(wrong), 10, 2).unwrap_err();
         let found = matches!(
             error,
             LabError::TimedTexts {
@@ -302,7 +313,8 @@ mod tests {
         let mut ties = 0;
         for fault in (0..40).flat_map(|step| [(step, 1e-5), (step, -1e-5)]) {
             ties += usize::from(first_difference(&text(None), &text(Some(fault))).is_some());
-            let error = length_timing(|| near(None), || near(Some(fault)), 40, 1).unwrap_err();
+            let error = length_timing(boxed(|| near(None)), boxed(|| near(Some(fault))), 40, 1)
+                .unwrap_err();
             // The fake counts as the cache does, which is looked at once the texts are right.
             assert!(matches!(error, LabError::Count { .. }), "{error}");
         }
@@ -313,7 +325,9 @@ mod tests {
     fn work_that_the_formula_does_not_say_gives_no_time() {
         // The fake counts as the cache does, so it is wrong where there is none.
         let fake = FakeDecoder::default;
-        let error = length_timing(fake, fake, 10, 2).unwrap_err().to_string();
+        let error = length_timing(boxed(fake), boxed(fake), 10, 2)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("10") && error.contains("55"), "{error}");
         assert!(error.contains("without the cache"), "{error}");
     }

@@ -5,7 +5,8 @@ use std::{hint::black_box, sync::Barrier, thread, time::Instant};
 use burn::tensor::{Distribution, Tensor};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
-use tang_model::{ModelConfig, device};
+use tang_checkpoint::ModelConfig;
+use tang_model::device;
 
 use crate::{LabError, utilization::factors};
 

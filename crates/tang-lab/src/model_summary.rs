@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::{ModelConfig, ParameterSpec, parameters};
+use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 
 use crate::table::thousands;
 
@@ -67,7 +67,7 @@ impl fmt::Display for ModelSummary {
 
 #[cfg(test)]
 mod tests {
-    use tang_model::ModelConfig;
+    use tang_checkpoint::ModelConfig;
 
     use super::*;
     use crate::lab_model::tests::small;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tang_engine::EngineError;
 use tang_generate::{GenerateError, Sequence};
-use tang_model::ModelError;
 use tang_prosody::{COMMA, FULL_STOP};
 
 use crate::{LabError, LabModel};
@@ -55,8 +55,8 @@ impl PoemSet {
     /// wrong.
     pub(crate) fn refuse(&mut self, error: GenerateError, count: usize) -> Result<(), LabError> {
         match error {
-            GenerateError::Model(ModelError::TextTooLong { .. }) => {}
-            GenerateError::Model(_) | GenerateError::Setting { .. } => return Err(error.into()),
+            GenerateError::Engine(EngineError::TextTooLong { .. }) => {}
+            GenerateError::Engine(_) | GenerateError::Setting { .. } => return Err(error.into()),
             _ => {}
         }
         *self.refusals.entry(error.to_string()).or_default() += count;
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_broken_model_is_no_refusal() {
         let mut set = PoemSet::default();
-        assert!(set.refuse(ModelError::Overflow.into(), 1).is_err());
+        assert!(set.refuse(EngineError::Overflow.into(), 1).is_err());
         assert_eq!(set, PoemSet::default());
     }
 

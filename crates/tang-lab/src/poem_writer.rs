@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use tang_engine::Decoder;
 use tang_generate::{
-    Batch, CachedDecoder, GenerateError, GenerationConfig, Search, Sequence, Task, beam_search,
-    best_of,
+    Batch, GenerateError, GenerationConfig, Search, Sequence, Task, beam_search, best_of,
 };
 
 use crate::{
@@ -85,25 +85,25 @@ impl PoemWriter<'_> {
         set: &mut PoemSet,
         on_progress: &mut dyn FnMut(usize),
     ) -> Result<(), LabError> {
-        let mut decoder = CachedDecoder::new(&self.lab.model);
+        let mut decoder = self.lab.cached();
         let sequences = (0..self.poems).map(|number| self.begin(tasks, number));
-        for (number, result) in Batch::new(&mut decoder, sequences).enumerate() {
+        for (number, result) in Batch::new(&mut *decoder, sequences).enumerate() {
             on_progress(number);
             self.take(number, result, set)?;
         }
         Ok(())
     }
 
-    fn one_by_one<'m>(
-        &'m self,
+    fn one_by_one(
+        &self,
         set: &mut PoemSet,
         on_progress: &mut dyn FnMut(usize),
-        write: impl Fn(usize, &mut CachedDecoder<'m>) -> Result<Sequence, GenerateError>,
+        write: impl Fn(usize, &mut dyn Decoder) -> Result<Sequence, GenerateError>,
     ) -> Result<(), LabError> {
-        let mut decoder = CachedDecoder::new(&self.lab.model);
+        let mut decoder = self.lab.cached();
         for number in 0..self.poems {
             on_progress(number);
-            self.take(number, write(number, &mut decoder), set)?;
+            self.take(number, write(number, &mut *decoder), set)?;
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl PoemWriter<'_> {
     /// As many of one task's poems as are wanted and as beams find.
     fn likeliest(&self, task: &Task, beams: usize, set: &mut PoemSet) -> Result<(), LabError> {
         let start = self.begin(&Tasks::Same(task.clone()), 0)?;
-        match beam_search(&mut CachedDecoder::new(&self.lab.model), start, beams) {
+        match beam_search(&mut *self.lab.cached(), start, beams) {
             Ok(found) => {
                 for (number, sequence) in found.iter().enumerate().take(self.poems) {
                     set.poems.push(Poem::written(self.lab, number, sequence)?);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{GenerateError, position_logits};
+use tang_generate::GenerateError;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{LabError, LabModel, table::table};
@@ -65,8 +65,9 @@ pub(crate) fn position_loss<'a>(
         text.extend(tokens);
         text.push(NEWLINE);
         while text.len() > context {
-            let logits =
-                position_logits(&lab.model, &text[..context], None).map_err(GenerateError::from)?;
+            let logits = lab
+                .position_logits(&text[..context])
+                .map_err(GenerateError::from)?;
             for (position, sum) in sums.iter_mut().enumerate() {
                 *sum -= logits.log_prob(position, text[position + 1]);
             }
@@ -90,7 +91,7 @@ pub(crate) fn position_loss<'a>(
 
 #[cfg(test)]
 mod tests {
-    use tang_model::ModelConfig;
+    use tang_checkpoint::ModelConfig;
 
     use super::*;
     use crate::lab_model::tests::small;

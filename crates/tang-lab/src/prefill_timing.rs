@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder};
+use tang_engine::Decoder;
 use tang_tokenizer::TokenId;
 
 use crate::{LabError, LabModel, Spread, table::table};
@@ -38,8 +38,8 @@ fn prefill_timing(lab: &LabModel, prompt: usize, runs: usize) -> Result<PrefillT
     let task = lab.prompt(prompt)?;
     let (mut cached, mut uncached) = (Vec::new(), Vec::new());
     for run in 0..=runs {
-        let with = prefill_ms(&mut CachedDecoder::new(&lab.model), task.prompt())?;
-        let without = prefill_ms(&mut FullDecoder::new(&lab.model), task.prompt())?;
+        let with = prefill_ms(&mut *lab.cached(), task.prompt())?;
+        let without = prefill_ms(&mut *lab.uncached(), task.prompt())?;
         if run > 0 {
             cached.push(with);
             uncached.push(without);
@@ -54,7 +54,7 @@ fn prefill_timing(lab: &LabModel, prompt: usize, runs: usize) -> Result<PrefillT
     })
 }
 
-fn prefill_ms(decoder: &mut impl Decoder, prompt: &[TokenId]) -> Result<f64, LabError> {
+fn prefill_ms(decoder: &mut dyn Decoder, prompt: &[TokenId]) -> Result<f64, LabError> {
     let started = Instant::now();
     decoder.prefill(&[prompt])?;
     Ok(started.elapsed().as_secs_f64() * 1e3)
@@ -81,7 +81,7 @@ pub(crate) fn prefill_table(timings: &[PrefillTiming]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tang_model::ModelConfig;
+    use tang_checkpoint::ModelConfig;
 
     use super::*;
     use crate::lab_model::tests::small;

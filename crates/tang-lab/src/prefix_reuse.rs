@@ -3,7 +3,8 @@
 use std::{fmt, time::Instant};
 
 use serde::Serialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, GenerationConfig, PrefixCache, Task};
+use tang_engine::Decoder;
+use tang_generate::{GenerationConfig, Task};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -66,7 +67,7 @@ impl fmt::Display for PrefixReuse {
 pub fn prefix_reuse(lab: &LabModel, runs: usize) -> Result<PrefixReuse, LabError> {
     let text = text_of_whole_context(lab)?;
     let length = lab.context() * 3 / 4;
-    let prefix = PrefixCache::new(&lab.model, &text[..length])?;
+    let after_prefix = || lab.model.cached_after(&text[..length], lab.threads);
     let prompts = prompts(lab, &text[..length]);
 
     let mut exactness = Exactness::of(REQUESTS);
@@ -82,19 +83,19 @@ pub fn prefix_reuse(lab: &LabModel, runs: usize) -> Result<PrefixReuse, LabError
                 ..GenerationConfig::default()
             },
         };
-        let mut kept = CachedDecoder::with_prefix(&prefix);
-        let mut full = FullDecoder::new(&lab.model);
-        compare(&mut kept, &mut full, lab.context(), &case, &mut exactness)?;
+        let mut kept = after_prefix()?;
+        let mut full = lab.uncached();
+        compare(&mut *kept, &mut *full, lab.context(), &case, &mut exactness)?;
     }
 
     let mut with = Vec::new();
     let mut without = Vec::new();
     for run in 0..=runs {
         let prompt = &prompts[run % REQUESTS];
-        let mut kept = CachedDecoder::with_prefix(&prefix);
-        let mut again = CachedDecoder::new(&lab.model);
-        with.push(prefill(&mut kept, prompt, OWN)?);
-        without.push(prefill(&mut again, prompt, length + OWN)?);
+        let mut kept = after_prefix()?;
+        let mut again = lab.cached();
+        with.push(prefill(&mut *kept, prompt, OWN)?);
+        without.push(prefill(&mut *again, prompt, length + OWN)?);
     }
     Ok(PrefixReuse {
         prefix: length,
@@ -121,7 +122,7 @@ fn prompts(lab: &LabModel, prefix: &[TokenId]) -> Vec<Vec<TokenId>> {
 
 /// Milliseconds of a prefill that sends `expected` tokens through the model.
 fn prefill(
-    decoder: &mut CachedDecoder,
+    decoder: &mut dyn Decoder,
     prompt: &[TokenId],
     expected: usize,
 ) -> Result<f64, LabError> {

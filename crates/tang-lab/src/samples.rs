@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tang_generate::{CachedDecoder, GenerationConfig, Sequence, Task, generate_batch};
+use tang_generate::{GenerationConfig, Sequence, Task, generate_batch};
 use tang_prosody::{Form, Layout, LineLength};
 
 use crate::{LabError, LabModel};
@@ -63,7 +63,7 @@ fn section(
             Sequence::new(task, &config, lab.context())
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let sequences = generate_batch(&mut CachedDecoder::new(&lab.model), sequences)?;
+    let sequences = generate_batch(&mut *lab.cached(), sequences)?;
     let written = |text: &mut String, line: &str| {
         writeln!(text, "{line}").expect("a String takes everything");
     };

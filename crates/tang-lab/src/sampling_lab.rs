@@ -3,9 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
-use tang_generate::{
-    CachedDecoder, GenerateError, GenerationConfig, Sequence, Task, generate_batch,
-};
+use tang_generate::{GenerateError, GenerationConfig, Sequence, Task, generate_batch};
 use tang_prosody::Form;
 
 use crate::{
@@ -115,8 +113,8 @@ pub(crate) fn free_samples(
             Sequence::new(Task::open(), &config, lab.context())
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let mut decoder = CachedDecoder::new(&lab.model);
-    Ok(generate_batch(&mut decoder, sequences)?)
+    let mut decoder = lab.cached();
+    Ok(generate_batch(&mut *decoder, sequences)?)
 }
 
 impl SettingSamples {
@@ -206,8 +204,11 @@ impl fmt::Display for SamplingLab {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use tang_model::{ModelConfig, Transformer, Weights, device};
+    use tang_checkpoint::{ModelConfig, Weights};
+    use tang_engine::{Engine, Threads};
     use tang_tokenizer::Vocabulary;
+
+    use std::sync::Arc;
 
     use super::*;
 
@@ -221,9 +222,12 @@ pub(crate) mod tests {
             ..ModelConfig::tang_4l(vocabulary.len())
         };
         LabModel {
-            model: Transformer::new(config, Weights::random(&config, 1), &device::cpu()).unwrap(),
+            model: Box::new(Arc::new(
+                Engine::pack(&config, &Weights::random(&config, 1)).unwrap(),
+            )),
             vocabulary,
             name: "untrained".to_owned(),
+            threads: Threads::available(),
         }
     }
 

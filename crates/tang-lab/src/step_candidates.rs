@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_generate::{GenerateError, Logits, Sequence, entropy, position_logits, top_p_count};
+use tang_engine::{Logits, entropy};
+use tang_generate::{GenerateError, Sequence, top_p_count};
 use tang_tokenizer::TokenId;
 
 use crate::{LabError, LabModel, table::thousands};
@@ -52,7 +53,7 @@ pub(crate) fn steps<'a>(
     for sequence in sequences {
         let tokens = sequence.tokens();
         // Nothing follows the last token.
-        let logits: Logits = position_logits(&lab.model, &tokens[..tokens.len() - 1], None)?;
+        let logits: Logits = lab.position_logits(&tokens[..tokens.len() - 1])?;
         steps.extend((1..).zip(logits.rows()).map(|(length, row)| PlainStep {
             tokens: &tokens[..length],
             logits: row.to_vec(),

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use tang_generate::{Decoder, GenerateError, GenerationConfig, Generator, Task};
+use tang_engine::Decoder;
+use tang_generate::{GenerateError, GenerationConfig, Generator, Task};
 use tang_tokenizer::TokenId;
 
 use crate::average::mean;
@@ -24,7 +25,7 @@ impl TimedGeneration {
     ///
     /// If the model has fewer positions than that takes.
     pub fn run(
-        decoder: &mut impl Decoder,
+        decoder: &mut dyn Decoder,
         task: &Task,
         new_tokens: usize,
     ) -> Result<Self, GenerateError> {

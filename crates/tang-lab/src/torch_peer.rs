@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tang_model::{Family, ModelConfig};
+use tang_checkpoint::{Family, ModelConfig};
 
 use crate::LabError;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::{ModelConfig, ParameterSpec, parameters};
+use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 
 use crate::{
     MatmulPeak,

@@ -1,11 +1,14 @@
 //! The evaluation runs on an untrained model and counts what it should.
 
+use std::sync::Arc;
+
 use std::path::Path;
 
+use tang_checkpoint::{ModelConfig, Weights};
 use tang_corpus::{Corpus, Split};
+use tang_engine::{Engine, Threads};
 use tang_generate::{GenerationConfig, Search};
 use tang_lab::{Eval, EvalOptions, EvalRow, LabModel, eval};
-use tang_model::{ModelConfig, Transformer, Weights, device};
 use tang_prosody::Form;
 use tang_tokenizer::Vocabulary;
 
@@ -24,9 +27,12 @@ fn lab<'a>(texts: impl IntoIterator<Item = &'a str>) -> LabModel {
         ..ModelConfig::tang_4l(vocabulary.len())
     };
     LabModel {
-        model: Transformer::new(config, Weights::random(&config, 1), &device::cpu()).unwrap(),
+        model: Box::new(Arc::new(
+            Engine::pack(&config, &Weights::random(&config, 1)).unwrap(),
+        )),
         vocabulary,
         name: "untrained".to_owned(),
+        threads: Threads::available(),
     }
 }
 

@@ -1,10 +1,13 @@
 //! The suite runs on an untrained model and says what it should.
 
+use std::sync::Arc;
+
+use tang_checkpoint::{ModelConfig, Weights};
+use tang_engine::{Engine, Threads};
 use tang_lab::{
     BenchPlan, LabModel, Provenance, batch_exactness, bench_cache, cache_paths, exactness,
     fresh_runs, prefix_reuse, report,
 };
-use tang_model::{ModelConfig, Transformer, Weights, device};
 use tang_tokenizer::Vocabulary;
 
 fn lab() -> LabModel {
@@ -18,9 +21,12 @@ fn lab() -> LabModel {
         ..ModelConfig::tang_4l(vocabulary.len())
     };
     LabModel {
-        model: Transformer::new(config, Weights::random(&config, 1), &device::cpu()).unwrap(),
+        model: Box::new(Arc::new(
+            Engine::pack(&config, &Weights::random(&config, 1)).unwrap(),
+        )),
         vocabulary,
         name: "untrained".to_owned(),
+        threads: Threads::available(),
     }
 }
 
@@ -82,7 +88,7 @@ fn the_laboratory_proves_first_and_times_then() {
     let mut notes = Vec::new();
     let labs = [lab()];
     let mut note = |text: &str| notes.push(text.to_owned());
-    let provenance = Provenance::this(&device::cpu(), None);
+    let provenance = Provenance::this(&tang_model::device::cpu(), None);
     let bench = bench_cache(&labs, BenchPlan::QUICK, provenance, &mut note).unwrap();
     let place = |part: &str| {
         let with = (0..notes.len()).filter(|i| notes[*i].contains(part));

@@ -1,7 +1,5 @@
 //! Causal self-attention that keeps its keys and values for later.
 
-use std::slice;
-
 use burn::{
     module::Module,
     nn::Linear,
@@ -11,15 +9,12 @@ use tang_checkpoint::{ModelConfig, ModelError};
 
 use crate::{
     Dropout,
-    block_part::AttentionPart,
+    device_cache::LayerSlot,
     fused::self_attention,
-    kv_cache::LayerSlot,
-    linear_part::LinearPart,
     loader::Loader,
     norm::Norm,
     projection::{Projection, Residual},
     rotary::Rotation,
-    side::Side,
 };
 
 /// The score of a place that must not be seen: no weight is left of it.
@@ -86,32 +81,6 @@ impl SelfAttention {
             residual: Some(Residual { stream, dropout }),
         }
         .forward(merged)
-    }
-
-    /// The heads of one side, on a device that has kernels; none if it has no head.
-    pub(crate) fn part(&self, norm: &Norm, side: Side) -> Option<AttentionPart> {
-        let groups = side.part(self.kv_heads, 1);
-        let [_, columns] = self.input.weight.dims();
-        let head_dim = columns / (self.heads + 2 * self.kv_heads);
-        let per_group = self.heads / self.kv_heads;
-        let queries = groups.start * per_group * head_dim..groups.end * per_group * head_dim;
-        // Of all heads, queries stand before keys, and keys before values.
-        let behind =
-            |heads: usize| (heads + groups.start) * head_dim..(heads + groups.end) * head_dim;
-        let (keys, values) = (behind(self.heads), behind(self.heads + self.kv_heads));
-        let some = [queries.clone(), keys, values];
-        let all = 0..columns;
-        let columns = match side {
-            Side::WHOLE => slice::from_ref(&all),
-            _ => &some,
-        };
-        (!groups.is_empty()).then(|| AttentionPart {
-            norm: norm.numbers(),
-            input: LinearPart::of_columns(&self.input, columns),
-            output: LinearPart::of_inputs(&self.output, queries, side.index == 0),
-            heads: groups.len() * per_group,
-            kv_heads: groups.len(),
-        })
     }
 
     /// # Shapes

@@ -4,8 +4,8 @@ use burn::{module::Module, tensor::Tensor};
 use tang_checkpoint::{ModelConfig, ModelError};
 
 use crate::{
-    Dropout, attention::SelfAttention, block_part::BlockPart, feed_forward::FeedForward,
-    kv_cache::LayerSlot, loader::Loader, norm::Norm, rotary::Rotation, side::Side,
+    Dropout, attention::SelfAttention, device_cache::LayerSlot, feed_forward::FeedForward,
+    loader::Loader, norm::Norm, rotary::Rotation,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
@@ -50,13 +50,5 @@ impl Block {
             .forward(input, &self.attention_norm, rotation, slot, dropout);
         self.feed_forward
             .forward(attended, &self.feed_forward_norm, dropout)
-    }
-
-    /// What one side reads of it, on a device that has kernels.
-    pub(crate) fn part(&self, side: Side) -> BlockPart {
-        BlockPart {
-            attention: self.attention.part(&self.attention_norm, side),
-            feed_forward: self.feed_forward.part(&self.feed_forward_norm, side),
-        }
     }
 }

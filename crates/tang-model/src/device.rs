@@ -6,7 +6,7 @@ use std::fmt;
 use burn::backend::DispatchDevice;
 pub use burn::tensor::Device;
 
-use tang_checkpoint::ModelError;
+use crate::DeviceError;
 
 /// The version of Burn, for reports.
 pub const BURN_VERSION: &str = "0.22.1";
@@ -24,9 +24,9 @@ pub fn cpu() -> Device {
 ///
 /// # Errors
 ///
-/// [`ModelError::WithoutWgpu`] if the backend is not compiled in, [`ModelError::NoAdapter`] if there
+/// [`DeviceError::WithoutWgpu`] if the backend is not compiled in, [`DeviceError::NoAdapter`] if there
 /// is none, or none that works.
-pub fn gpu() -> Result<Device, ModelError> {
+pub fn gpu() -> Result<Device, DeviceError> {
     wgpu::open().map(|(device, _)| device)
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Adapter {
 /// # Errors
 ///
 /// Those of [`gpu`].
-pub fn adapters() -> Result<(Vec<Adapter>, Adapter), ModelError> {
+pub fn adapters() -> Result<(Vec<Adapter>, Adapter), DeviceError> {
     let (_, chosen) = wgpu::open()?;
     Ok((wgpu::adapters(), chosen))
 }
@@ -74,12 +74,6 @@ pub fn adapters() -> Result<(Vec<Adapter>, Adapter), ModelError> {
 pub fn is_cpu(device: &Device) -> bool {
     let device = device.clone().inner();
     matches!(device.as_dispatch(), DispatchDevice::Flex(_))
-}
-
-/// Whether the kernels of this crate can work on tensors of this device: the CPU, and nobody asks
-/// for gradients.
-pub(crate) fn has_kernels(device: &Device) -> bool {
-    !device.is_autodiff() && is_cpu(device)
 }
 
 #[cfg(feature = "wgpu")]
@@ -95,7 +89,7 @@ mod wgpu {
     };
 
     use super::Adapter;
-    use tang_checkpoint::ModelError;
+    use crate::DeviceError;
 
     /// Burn opens an adapter once in a process.
     static OPENED: LazyLock<Result<(Device, Adapter), String>> = LazyLock::new(|| {
@@ -109,10 +103,10 @@ mod wgpu {
         Ok((device, Adapter::from(setup.adapter.get_info())))
     });
 
-    pub(super) fn open() -> Result<(Device, Adapter), ModelError> {
+    pub(super) fn open() -> Result<(Device, Adapter), DeviceError> {
         OPENED
             .clone()
-            .map_err(|reason| ModelError::NoAdapter { reason })
+            .map_err(|reason| DeviceError::NoAdapter { reason })
     }
 
     pub(super) fn adapters() -> Vec<Adapter> {
@@ -144,10 +138,10 @@ mod wgpu {
     use burn::tensor::Device;
 
     use super::Adapter;
-    use tang_checkpoint::ModelError;
+    use crate::DeviceError;
 
-    pub(super) fn open() -> Result<(Device, Adapter), ModelError> {
-        Err(ModelError::WithoutWgpu)
+    pub(super) fn open() -> Result<(Device, Adapter), DeviceError> {
+        Err(DeviceError::WithoutWgpu)
     }
 
     pub(super) fn adapters() -> Vec<Adapter> {
@@ -171,9 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn kernels_are_for_inference() {
-        assert!(has_kernels(&cpu()));
-        assert!(!has_kernels(&cpu().autodiff()));
+    fn an_autodiff_device_is_the_one_below_it() {
+        assert!(is_cpu(&cpu()));
         assert!(is_cpu(&cpu().autodiff()));
     }
 

@@ -1,23 +1,15 @@
 //! The position-wise feed-forward network of either family.
 
-use std::slice;
-
 use burn::{module::Module, nn::Linear, tensor::Tensor};
 use tang_checkpoint::{Family, ModelConfig, ModelError};
 
 use crate::{
     Dropout,
     activation::Activation,
-    block_part::FeedForwardPart,
-    linear_part::LinearPart,
     loader::Loader,
     norm::Norm,
     projection::{Projection, Residual},
-    side::Side,
 };
-
-/// Numbers of the widest vectors: sides are cut between them.
-const VECTOR: usize = 16;
 
 /// A projection to a wider layer, a non-linearity, and a projection back.
 #[derive(Module, Debug)]
@@ -78,25 +70,5 @@ impl FeedForward {
             }),
         };
         back.forward(wide.forward(stream))
-    }
-
-    /// The columns of one side, on a device that has kernels; none if it has no column.
-    pub(crate) fn part(&self, norm: &Norm, side: Side) -> Option<FeedForwardPart> {
-        let [inner, _] = self.output.weight.dims();
-        let part = side.part(inner, VECTOR);
-        let values = inner + part.start..inner + part.end;
-        let gates_and_values = [part.clone(), values];
-        let all = 0..2 * inner;
-        let columns = match (self.activation, side) {
-            (Activation::GeluTanh, _) => slice::from_ref(&part),
-            (Activation::SwiGlu, Side::WHOLE) => slice::from_ref(&all),
-            (Activation::SwiGlu, _) => &gates_and_values,
-        };
-        (!part.is_empty()).then(|| FeedForwardPart {
-            norm: norm.numbers(),
-            input: LinearPart::of_columns(&self.input, columns),
-            output: LinearPart::of_inputs(&self.output, part.clone(), side.index == 0),
-            activation: self.activation,
-        })
     }
 }

@@ -8,33 +8,21 @@
 mod activation;
 mod attention;
 mod block;
-mod block_part;
-mod cache_store;
-mod cpu_tensor;
 pub mod device;
+mod device_cache;
 mod dropout;
+mod error;
 mod feed_forward;
 mod fused;
-mod head_panels;
-mod kv_cache;
-mod linear_part;
 mod loader;
-mod memory;
+mod network_decoder;
 mod norm;
-mod pass;
 mod projection;
-mod ready_blocks;
 mod rotary;
-mod side;
 mod transformer;
 
 pub use dropout::Dropout;
-pub use kv_cache::KvCache;
+pub use error::DeviceError;
 pub use loader::parameter_id;
-pub use memory::check_cache_memory;
-pub use tang_checkpoint::{
-    Family, Initial, ModelConfig, ModelError, ModelFolder, ModelPreset, ParameterSpec, Rope,
-    RopeScaling, Stored, WEIGHTS_FILE, Weights, parameters,
-};
-pub use tang_kernels::{largest, log_sum_exp, read_once};
+pub use network_decoder::{NetworkDecoder, NetworkModel};
 pub use transformer::Transformer;

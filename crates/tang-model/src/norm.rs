@@ -7,7 +7,6 @@ use burn::{
 use tang_checkpoint::{Family, ModelConfig, ModelError};
 
 use crate::{
-    cpu_tensor::CpuTensor,
     fused::{layer_norm, rms_norm},
     loader::Loader,
 };
@@ -63,41 +62,6 @@ impl Norm {
         match &self.kind {
             Kind::Layer(norm) => layer_norm(input, norm.gamma.val(), norm.beta.val(), self.eps),
             Kind::Rms(gamma) => rms_norm(input, gamma.val(), self.eps),
-        }
-    }
-
-    /// Its numbers, on a device that has kernels.
-    pub(crate) fn numbers(&self) -> NormNumbers {
-        let (gamma, beta) = match &self.kind {
-            Kind::Layer(norm) => (&norm.gamma, Some(CpuTensor::of(norm.beta.val()))),
-            Kind::Rms(gamma) => (gamma, None),
-        };
-        NormNumbers {
-            gamma: CpuTensor::of(gamma.val()),
-            beta,
-            eps: self.eps as f32,
-        }
-    }
-}
-
-/// The numbers of a norm, where a kernel reads them.
-#[derive(Debug)]
-pub(crate) struct NormNumbers {
-    gamma: CpuTensor,
-    /// A layer norm has it.
-    beta: Option<CpuTensor>,
-    eps: f32,
-}
-
-impl NormNumbers {
-    /// # Shapes
-    ///
-    /// - rows, output: `[rows, width]`
-    pub(crate) fn of_rows(&self, rows: &[f32]) -> Vec<f32> {
-        let gamma = self.gamma.values();
-        match &self.beta {
-            Some(beta) => tang_kernels::layer_norm(rows, gamma, beta.values(), self.eps),
-            None => tang_kernels::rms_norm(rows, gamma, self.eps),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Rotary positions.
 
 use burn::tensor::{Device, Tensor, TensorData};
+use tang_checkpoint::Rope;
 
-use crate::{Rope, fused::rotary, kv_cache::Positions};
+use crate::{device_cache::Positions, fused::rotary};
 
 /// Cosines and sines that turn queries and keys by an angle that grows with the position (Su et
 /// al., *RoFormer*, 2021), in Hugging Face's half-split form: number i of a head is turned together

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use tang_model::ModelError;
+use tang_checkpoint::ModelError;
+use tang_engine::EngineError;
 use tang_tokenizer::TokenizerError;
 
 /// An error of this crate.
@@ -120,6 +121,9 @@ pub enum TrainError {
     /// The model refused.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// Inference failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// The vocabulary refused.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),

@@ -1,19 +1,16 @@
 //! The loss on poems that were not trained on.
 
-use burn::tensor::{Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
-use tang_model::Transformer;
+use tang_engine::{Engine, EngineError, KvCache, Threads};
 use tang_tokenizer::{TokenId, Vocabulary};
 
-use crate::{
-    TrainError,
-    batches::{Batch, group_by_length},
-    head_loss::head_nats,
-    mean::Mean,
-};
+use crate::{TrainError, batches::group_by_length, mean::Mean};
 
 /// Poems that are evaluated at once.
 const ROWS: usize = 64;
+
+/// Positions whose logits are computed at once on a thread.
+const POSITIONS: usize = 256;
 
 /// Mean loss over validation poems, each read alone as newline + poem + newline, every character
 /// after the first newline predicted.
@@ -25,27 +22,28 @@ pub struct Evaluation {
     pub nats_per_han: f64,
 }
 
-/// Measures a model, which must not be on an autodiff device.
+/// Measures a model; NaN if it gives infinite logits.
 ///
 /// # Errors
 ///
 /// If a poem has an unknown character or does not fit the context.
 pub fn evaluate(
-    model: &Transformer,
+    engine: &Engine,
     poems: &[String],
     vocabulary: &Vocabulary,
+    threads: Threads,
 ) -> Result<Evaluation, TrainError> {
     let (mut all, mut han) = (Mean::default(), Mean::default());
-    for group in group_by_length(poems, vocabulary, model.config().context)? {
+    for group in group_by_length(poems, vocabulary, engine.config().context)? {
         for rows in group.chunks(ROWS) {
-            let batch = Batch::new(rows);
-            let hidden = model.forward(input_tensor(model, &batch), None)?;
-            let hidden = hidden.reshape([-1, model.config().width as i32]);
-            let nats = head_nats(hidden, model.output_head(), &batch.targets);
-            for (nats, target) in nats.into_iter().zip(&batch.targets) {
-                all.add(nats);
-                if vocabulary.is_han(*target) {
-                    han.add(nats);
+            let shares = rows.chunks(rows.len().div_ceil(threads.count())).collect();
+            let losses = threads.map(shares, |rows| losses(engine, rows));
+            for (row, losses) in rows.iter().zip(losses.into_iter().flatten()) {
+                for (nats, target) in losses?.into_iter().zip(&row[1..]) {
+                    all.add(nats);
+                    if vocabulary.is_han(*target) {
+                        han.add(nats);
+                    }
                 }
             }
         }
@@ -56,16 +54,38 @@ pub fn evaluate(
     })
 }
 
-/// The inputs of a batch on the model's device, `[rows, length]`.
-pub(crate) fn input_tensor(model: &Transformer, batch: &Batch) -> Tensor<2, Int> {
-    let ids: Vec<i32> = batch.inputs.iter().map(|id: &TokenId| *id as i32).collect();
-    let data = TensorData::new(ids, [batch.rows, batch.length()]);
-    Tensor::from_data(data, &model.device())
+/// Nats of each token of each row after its first.
+fn losses(engine: &Engine, rows: &[Vec<TokenId>]) -> Vec<Result<Vec<f64>, EngineError>> {
+    rows.iter().map(|row| row_losses(engine, row)).collect()
+}
+
+fn row_losses(engine: &Engine, row: &[TokenId]) -> Result<Vec<f64>, EngineError> {
+    let (inputs, targets) = (&row[..row.len() - 1], &row[1..]);
+    let mut cache = KvCache::new(engine.config(), 1);
+    let hidden = engine.forward(&[inputs], &mut cache, Threads::ONE)?;
+    let width = engine.config().width;
+    let mut nats = Vec::with_capacity(targets.len());
+    for (hidden, targets) in hidden
+        .chunks(POSITIONS * width)
+        .zip(targets.chunks(POSITIONS))
+    {
+        match engine.logits(hidden, Threads::ONE) {
+            Ok(logits) => nats.extend(
+                targets
+                    .iter()
+                    .enumerate()
+                    .map(|(position, target)| -logits.log_prob(position, *target)),
+            ),
+            Err(EngineError::Overflow) => nats.extend(targets.iter().map(|_| f64::NAN)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(nats)
 }
 
 #[cfg(test)]
 mod tests {
-    use tang_model::{ModelConfig, Weights, device};
+    use tang_checkpoint::{ModelConfig, Weights};
 
     use super::*;
 
@@ -79,8 +99,10 @@ mod tests {
             layers: 1,
             ..ModelConfig::tang_4l(vocabulary.len())
         };
-        let model = Transformer::new(config, Weights::random(&config, 0), &device::cpu()).unwrap();
-        let evaluation = evaluate(&model, &poems, &vocabulary).unwrap();
+        let engine = Engine::pack(&config, &Weights::random(&config, 0)).unwrap();
+        let evaluation = evaluate(&engine, &poems, &vocabulary, Threads::ONE).unwrap();
+        let two = evaluate(&engine, &poems, &vocabulary, Threads::new(2)).unwrap();
+        assert_eq!(evaluation, two);
         let uniform = (vocabulary.len() as f64).ln();
         for nats in [evaluation.nats_per_char, evaluation.nats_per_han] {
             assert!((nats / uniform - 1.0).abs() < 0.05, "{nats} {uniform}");

@@ -5,12 +5,12 @@ use std::{sync::LazyLock, thread};
 use burn::{
     module::{Module, ModuleVisitor, Param},
     optim::GradientsParams,
-    tensor::Tensor,
+    tensor::{Int, Tensor, TensorData},
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tang_model::{Dropout, Transformer};
 
-use crate::{TrainError, batches::Batch, evaluation::input_tensor, head_loss::head_loss};
+use crate::{TrainError, batches::Batch, head_loss::head_loss};
 
 /// Parts of a batch that are differentiated at the same time, each on a thread of its own.
 ///
@@ -95,7 +95,7 @@ fn part_gradients(
 ) -> Result<(f64, GradientsParams), TrainError> {
     let width = model.config().width as i32;
     let hidden = model
-        .forward_training(input_tensor(model, part), dropout)?
+        .forward(input_tensor(model, part), dropout)
         .reshape([-1, width]);
     let head = model.output_head().inner();
     let loss = head_loss(hidden.clone().inner(), head, &part.targets, share);
@@ -185,10 +185,18 @@ impl ModuleVisitor for Scale<'_> {
     }
 }
 
+/// The inputs of a batch on the model's device, `[rows, length]`.
+fn input_tensor(model: &Transformer, batch: &Batch) -> Tensor<2, Int> {
+    let ids: Vec<i32> = batch.inputs.iter().map(|id| *id as i32).collect();
+    let data = TensorData::new(ids, [batch.rows, batch.length()]);
+    Tensor::from_data(data, &model.device())
+}
+
 #[cfg(test)]
 mod tests {
     use burn::module::ParamId;
-    use tang_model::{ModelConfig, Weights, device, parameter_id, parameters};
+    use tang_checkpoint::{ModelConfig, Weights, parameters};
+    use tang_model::{device, parameter_id};
     use tang_tokenizer::TokenId;
 
     use super::*;

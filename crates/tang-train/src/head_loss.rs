@@ -7,7 +7,7 @@
 //! respect to its logits is p - onehot(target).
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData, activation::log_softmax};
-use tang_kernels::{cross_entropy, cross_entropy_gradient};
+use tang_kernels::cross_entropy_gradient;
 use tang_model::device::is_cpu;
 use tang_tokenizer::TokenId;
 
@@ -96,30 +96,6 @@ fn error(logits: Tensor<2>, targets: &[TokenId], weight: f64, nats: &mut Vec<f64
     error * weight
 }
 
-/// Nats of each row's target, for evaluation.
-///
-/// # Shapes
-///
-/// As in [`head_loss`].
-pub(crate) fn head_nats(hidden: Tensor<2>, head: Tensor<2>, targets: &[TokenId]) -> Vec<f64> {
-    let [_, width] = hidden.dims();
-    let mut nats = Vec::with_capacity(targets.len());
-    for (start, targets) in chunks(targets) {
-        let rows = [start..start + targets.len(), 0..width];
-        let logits = logits(&hidden.clone().slice(rows), &head);
-        if is_cpu(&hidden.device()) {
-            let logits = logits.into_data();
-            let values = logits.as_slice().expect(FLOATS);
-            cross_entropy(values, logits.shape()[1], targets, &mut nats);
-        } else {
-            let targets = column(targets, &hidden.device());
-            let of_targets = log_softmax(logits, 1).gather(1, targets);
-            nats.extend(of_targets.neg().into_data().iter::<f64>());
-        }
-    }
-    nats
-}
-
 fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
     targets
         .chunks(CHUNK_ROWS)
@@ -162,8 +138,7 @@ mod tests {
         let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
         let hidden = tensor([ROWS, 6], &device);
         let head = tensor([11, 6], &device);
-        let ours = head_loss(hidden.clone(), head.clone(), &targets, 1.0);
-        let nats = head_nats(hidden, head, &targets);
+        let ours = head_loss(hidden, head, &targets, 1.0);
 
         let autodiff = device.clone().autodiff();
         let hidden = tensor([ROWS, 6], &autodiff).require_grad();
@@ -183,9 +158,6 @@ mod tests {
                 assert!((a - b).abs() < 1e-6, "{a} {b}");
             }
         }
-        assert_eq!(nats.len(), ROWS);
-        let mean = nats.iter().sum::<f64>() / ROWS as f64;
-        assert!((mean - ours.nats_per_char).abs() < 1e-9);
     }
 
     #[test]

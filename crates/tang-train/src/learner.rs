@@ -2,10 +2,14 @@
 
 use std::{path::Path, time::Instant};
 
+use std::sync::Arc;
+
 use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
+use tang_checkpoint::{ModelConfig, Weights};
 use tang_corpus::Split;
+use tang_engine::{Engine, Threads};
 use tang_files::sha256_hex;
-use tang_model::{Dropout, ModelConfig, Transformer, Weights};
+use tang_model::{Dropout, Transformer};
 use tang_tokenizer::Vocabulary;
 
 use crate::{
@@ -172,21 +176,23 @@ impl Learner {
         })
     }
 
-    /// The model as it is now, on a device without autodiff, and its loss on the validation poems.
+    /// The weights as they are now, the engine of them, and the loss on the validation poems.
     ///
     /// # Errors
     ///
     /// [`TrainError::Useless`] if the loss is no number.
-    pub(crate) fn evaluate(&self) -> Result<(Transformer, Evaluation), TrainError> {
-        let model = self.model.valid();
-        let evaluation = evaluate(&model, &self.validation, &self.vocabulary)?;
+    pub(crate) fn evaluate(&self) -> Result<(Weights, Arc<Engine>, Evaluation), TrainError> {
+        let weights = self.model.valid().weights();
+        let engine = Engine::pack(self.model.config(), &weights)?;
+        let threads = Threads::available();
+        let evaluation = evaluate(&engine, &self.validation, &self.vocabulary, threads)?;
         if !evaluation.nats_per_char.is_finite() {
             return Err(TrainError::Useless {
                 step: self.progress.step,
                 loss: evaluation.nats_per_char,
             });
         }
-        Ok((model, evaluation))
+        Ok((weights, Arc::new(engine), evaluation))
     }
 
     /// Everything that is needed to go on from here.

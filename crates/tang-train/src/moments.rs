@@ -10,7 +10,8 @@ use burn::{
     tensor::{Bytes, DType},
 };
 use burn_pack::{Reader, Scalar, Tensor};
-use tang_model::{ModelConfig, ParameterSpec, parameter_id, parameters};
+use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
+use tang_model::parameter_id;
 
 use crate::optimizer::takes_muon;
 

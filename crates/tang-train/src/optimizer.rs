@@ -8,7 +8,8 @@ use burn::{
     },
     tensor::{Device, Tensor},
 };
-use tang_model::{ModelConfig, ParameterSpec, device::is_cpu, parameter_id, parameters};
+use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
+use tang_model::{device::is_cpu, parameter_id};
 
 /// The matrices of the blocks take steps of Muon (Jordan et al., *Muon*, 2024), which turns a gradient
 /// into the nearest orthogonal matrix, so that no direction of it is lost beside a large one; they
@@ -119,7 +120,8 @@ mod tests {
         optim::GradientsParams,
         tensor::{Tensor, TensorData},
     };
-    use tang_model::{Transformer, Weights, device};
+    use tang_checkpoint::Weights;
+    use tang_model::{Transformer, device};
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::{path::Path, time::Instant};
 
 use burn::tensor::Device;
+use tang_checkpoint::ModelConfig;
 use tang_corpus::Split;
-use tang_model::ModelConfig;
 
 use crate::{
     TrainConfig, TrainError, batches::COUNTED_EPOCHS, learner::Learner, run_folder::state_of_run,

@@ -1,10 +1,11 @@
 //! The training loop.
 
-use std::{ops::ControlFlow, path::Path};
+use std::{ops::ControlFlow, path::Path, sync::Arc};
 
 use burn::tensor::Device;
+use tang_checkpoint::{ModelConfig, ModelFolder, Weights};
 use tang_corpus::Split;
-use tang_model::{ModelConfig, ModelFolder, Transformer};
+use tang_engine::Engine;
 use tang_tokenizer::Vocabulary;
 
 use crate::{
@@ -33,9 +34,8 @@ pub trait Observer {
     /// After each step; [`ControlFlow::Break`] saves and ends the run.
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()>;
 
-    /// After each evaluation, once all is saved, with the model as it is then, on a device without
-    /// autodiff.
-    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, model: &Transformer);
+    /// After each evaluation, once all is saved, with the engine of the model as it is then.
+    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, engine: &Arc<Engine>);
 }
 
 /// How a run ended.
@@ -155,9 +155,9 @@ impl Trainer {
             let last = report.step == self.config().steps;
             let due = report.step.is_multiple_of(self.config().evaluate_every);
             let evaluated = if due || last {
-                let (model, evaluation) = self.learner.evaluate()?;
-                self.keep_if_best(&model, &evaluation)?;
-                Some((evaluation, model))
+                let (weights, engine, evaluation) = self.learner.evaluate()?;
+                self.keep_if_best(&weights, &engine, &evaluation)?;
+                Some((evaluation, engine))
             } else {
                 None
             };
@@ -175,8 +175,8 @@ impl Trainer {
             if evaluation.is_some() || stop {
                 self.save()?;
             }
-            if let Some((evaluation, model)) = evaluated {
-                observer.on_evaluation(&report, &evaluation, &model);
+            if let Some((evaluation, engine)) = evaluated {
+                observer.on_evaluation(&report, &evaluation, &engine);
             }
             if stop && !last {
                 return Ok(Outcome::Stopped);
@@ -187,19 +187,15 @@ impl Trainer {
 
     fn keep_if_best(
         &mut self,
-        model: &Transformer,
+        weights: &Weights,
+        engine: &Engine,
         evaluation: &Evaluation,
     ) -> Result<(), TrainError> {
         let nats = evaluation.nats_per_char;
         let best = self.learner.progress.best_nats_per_char;
         if best.is_none_or(|best| nats < best) {
             let vocabulary = self.learner.vocabulary().fingerprint();
-            ModelFolder::save(
-                self.folder.path(),
-                model.config(),
-                &model.weights(),
-                &vocabulary,
-            )?;
+            ModelFolder::save(self.folder.path(), engine.config(), weights, &vocabulary)?;
             self.learner.progress.best_nats_per_char = Some(nats);
         }
         Ok(())

@@ -5,8 +5,8 @@ use std::path::Path;
 use burn::optim::OptimizerRecord;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::{Deserialize, Serialize};
+use tang_checkpoint::{ModelConfig, Weights};
 use tang_files::{read_bounded, sha256_hex, write_atomically};
-use tang_model::{ModelConfig, Weights};
 
 use crate::{TrainConfig, TrainError, moments::read_moments};
 

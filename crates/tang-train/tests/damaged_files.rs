@@ -4,13 +4,15 @@
 #[path = "../../tang-files/tests/support/mutator.rs"]
 mod mutator;
 
-use std::{fs, io::Write, ops::ControlFlow, path::Path};
+use std::{fs, io::Write, ops::ControlFlow, path::Path, sync::Arc};
 
 use flate2::{Compression, write::GzEncoder};
 use mutator::{Mutator, attack, peak_mebibytes};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use tang_checkpoint::{Family, ModelConfig, ModelFolder, Weights};
 use tang_corpus::{Corpus, CorpusFolder, Split};
-use tang_model::{Family, ModelConfig, ModelFolder, Transformer, Weights, device};
+use tang_engine::{Engine, Threads};
+use tang_model::device;
 use tang_tokenizer::Vocabulary;
 use tang_train::{
     Evaluation, Observer, Plan, Preset, RunFolder, RunLog, StepReport, TrainConfig, Trainer,
@@ -50,7 +52,7 @@ impl Observer for StopAfterThree {
         }
     }
 
-    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Transformer) {}
+    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Arc<Engine>) {}
 }
 
 fn tiny(config: ModelConfig) -> ModelConfig {
@@ -156,12 +158,13 @@ fn logs_of_runs() {
 
 /// Reads a model, and a poem with it if it has a token for each character.
 fn read_model(folder: &Path, vocabulary: &Vocabulary) -> Result<(), String> {
-    let model = ModelFolder::open(folder)
-        .and_then(|folder| Transformer::from_folder(folder, &device::cpu()));
-    let model = model.map_err(|e| e.to_string())?;
-    if model.config().vocab_size == vocabulary.len() {
+    let (config, weights) = ModelFolder::open(folder)
+        .map_err(|e| e.to_string())?
+        .into_parts();
+    let engine = Engine::pack(&config, &weights).map_err(|e| e.to_string())?;
+    if config.vocab_size == vocabulary.len() {
         let poems = [POEMS[0].to_owned()];
-        evaluate(&model, &poems, vocabulary).map_err(|e| e.to_string())?;
+        evaluate(&engine, &poems, vocabulary, Threads::ONE).map_err(|e| e.to_string())?;
     }
     Ok(())
 }

@@ -1,13 +1,15 @@
 //! A training state that is damaged is refused by what is wrong, and nothing is written.
 
-use std::{collections::BTreeMap, fs, ops::ControlFlow, path::Path};
+use std::{collections::BTreeMap, fs, ops::ControlFlow, path::Path, sync::Arc};
 
 use burn::tensor::{Bytes, DType};
 use burn_pack::{Reader, Scalar, Tensor, Writer};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Value, json};
+use tang_checkpoint::ModelConfig;
 use tang_corpus::Split;
-use tang_model::{ModelConfig, Transformer, device, parameter_id};
+use tang_engine::Engine;
+use tang_model::{device, parameter_id};
 use tang_train::{
     Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfig, TrainError, Trainer,
 };
@@ -30,7 +32,7 @@ impl Observer for StopAfterTwo {
         }
     }
 
-    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Transformer) {}
+    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Arc<Engine>) {}
 }
 
 /// A state in its parts, without its checksum: so each part has to be found out by itself.

@@ -1,9 +1,11 @@
 //! A run on a handful of poems: it learns, it stops and goes on, and its losses are pinned.
 
-use std::{ops::ControlFlow, path::Path};
+use std::{ops::ControlFlow, path::Path, sync::Arc};
 
+use tang_checkpoint::{ModelConfig, ModelFolder};
 use tang_corpus::Split;
-use tang_model::{ModelConfig, ModelFolder, Transformer, device};
+use tang_engine::{Engine, Threads};
+use tang_model::device;
 use tang_tokenizer::Vocabulary;
 use tang_train::{
     Evaluation, Observer, Outcome, Preset, RunFolder, RunLog, StepReport, TrainConfig, TrainError,
@@ -65,7 +67,7 @@ impl Observer for Recorder {
         }
     }
 
-    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, _: &Transformer) {
+    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, _: &Arc<Engine>) {
         self.evaluations.push((report.step, *evaluation));
     }
 }
@@ -76,6 +78,11 @@ fn start(folder: &Path, config: TrainConfig) -> Trainer {
 
 fn resume(folder: &Path, split: Split) -> Result<Trainer, TrainError> {
     Trainer::resume(split, RunFolder::resume(folder)?, &device::cpu())
+}
+
+fn engine(folder: ModelFolder) -> Engine {
+    let (config, weights) = folder.into_parts();
+    Engine::pack(&config, &weights).unwrap()
 }
 
 #[test]
@@ -119,8 +126,8 @@ fn learns_its_poems_by_heart() {
         opened.vocabulary_fingerprint(),
         Some(vocabulary.fingerprint().as_str())
     );
-    let model = Transformer::from_folder(opened, &device::cpu()).unwrap();
-    let again = evaluate(&model, &poems().validation, &vocabulary).unwrap();
+    let model = engine(opened);
+    let again = evaluate(&model, &poems().validation, &vocabulary, Threads::ONE).unwrap();
     assert_eq!(again, evaluation);
 }
 
@@ -228,8 +235,8 @@ fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
     let saved = resume(folder.path(), poems()).unwrap().step();
     assert!(saved > 0 && saved < recorder.losses.len() + 1, "{saved}");
     let model = ModelFolder::open(folder.path()).unwrap();
-    let model = Transformer::from_folder(model, &device::cpu()).unwrap();
+    let model = engine(model);
     let vocabulary = Vocabulary::load(folder.path()).unwrap();
-    let kept = evaluate(&model, &poems().validation, &vocabulary).unwrap();
+    let kept = evaluate(&model, &poems().validation, &vocabulary, Threads::ONE).unwrap();
     assert!(kept.nats_per_char.is_finite());
 }

@@ -3,7 +3,7 @@
 use super::{Finding, manifest::Manifest};
 
 /// Each package with the packages that its `[dependencies]` may name.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("tang-files", &[]),
     ("tang-kernels", &[]),
     ("tang-prosody", &[]),
@@ -13,11 +13,25 @@ const LAYERS: [(&str, &[&str]); 12] = [
         &["tang-files", "tang-prosody", "tang-tokenizer"],
     ),
     ("tang-checkpoint", &["tang-files"]),
-    ("tang-model", &["tang-checkpoint", "tang-kernels"]),
+    (
+        "tang-engine",
+        &["tang-checkpoint", "tang-kernels", "tang-tokenizer"],
+    ),
+    (
+        "tang-model",
+        &[
+            "tang-checkpoint",
+            "tang-engine",
+            "tang-kernels",
+            "tang-tokenizer",
+        ],
+    ),
     (
         "tang-train",
         &[
+            "tang-checkpoint",
             "tang-corpus",
+            "tang-engine",
             "tang-files",
             "tang-kernels",
             "tang-model",
@@ -26,13 +40,21 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ),
     (
         "tang-generate",
-        &["tang-model", "tang-prosody", "tang-tokenizer"],
+        &[
+            "tang-engine",
+            "tang-kernels",
+            "tang-prosody",
+            "tang-tokenizer",
+        ],
     ),
     (
         "tang-lab",
         &[
+            "tang-checkpoint",
             "tang-corpus",
+            "tang-engine",
             "tang-generate",
+            "tang-kernels",
             "tang-model",
             "tang-prosody",
             "tang-tokenizer",
@@ -41,7 +63,9 @@ const LAYERS: [(&str, &[&str]); 12] = [
     (
         "tang-cli",
         &[
+            "tang-checkpoint",
             "tang-corpus",
+            "tang-engine",
             "tang-files",
             "tang-generate",
             "tang-lab",
@@ -54,7 +78,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("xtask", &[]),
 ];
 
-const ON_BURN: [&str; 4] = ["tang-generate", "tang-lab", "tang-model", "tang-train"];
+const ON_BURN: [&str; 3] = ["tang-lab", "tang-model", "tang-train"];
 
 const TABLE: &str = "xtask/src/tidy/layers.rs";
 

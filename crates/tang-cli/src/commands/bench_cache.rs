@@ -7,7 +7,10 @@ use clap::Args;
 use tang_lab::{BenchPlan, Provenance, bench_cache};
 
 use crate::{
-    bench_output::BenchOutput, device_args::DeviceArgs, lab_model::open_lab_models, note::note,
+    bench_output::BenchOutput,
+    device_args::{DeviceArgs, Place},
+    lab_model::open_lab_models,
+    note::note,
     source_commit::source_commit,
 };
 
@@ -35,7 +38,7 @@ pub struct Options {
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
     let device = options.device.open()?;
-    let labs = open_lab_models(&options.checkpoints, &device)?;
+    let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => BenchPlan::QUICK,

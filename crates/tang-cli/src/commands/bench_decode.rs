@@ -8,8 +8,8 @@ use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, ben
 use tang_model::device;
 
 use crate::{
-    bench_output::BenchOutput, example_heads::example_heads, lab_model::open_lab_models,
-    note::note, source_commit::source_commit, threads::start_threads,
+    bench_output::BenchOutput, device_args::Place, example_heads::example_heads,
+    lab_model::open_lab_models, note::note, source_commit::source_commit, threads::start_threads,
 };
 
 /// What to measure.
@@ -39,7 +39,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     start_threads()?;
     let device = device::cpu();
-    let labs = open_lab_models(&options.checkpoints, &device)?;
+    let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => DecodePlan::QUICK,

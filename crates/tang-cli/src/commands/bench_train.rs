@@ -5,14 +5,17 @@ use std::{
     io::{self, Write},
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use tang_checkpoint::ModelPreset;
 use tang_corpus::{CorpusFolder, Split};
+use tang_engine::Engine;
 use tang_files::write_atomically;
 use tang_lab::{BenchTrain, LossPoint, MatmulPeak, Provenance, Race, Throughput, Utilization};
-use tang_model::{ModelPreset, Transformer, device};
+use tang_model::device;
 use tang_train::{Evaluation, Observer, Preset, StepReport, TrainConfig, Trainer};
 
 use crate::{
@@ -245,7 +248,7 @@ impl Observer for StopAfter {
         }
     }
 
-    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Transformer) {}
+    fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Arc<Engine>) {}
 }
 
 fn write_report(out: &Path, bench: &BenchTrain) -> Result<()> {

@@ -5,11 +5,15 @@ use std::io::{self, Write};
 use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
-use tang_generate::{Logits, position_logits};
-use tang_model::{ModelFolder, Transformer};
+use tang_checkpoint::ModelFolder;
+use tang_engine::{Logits, Model, Threads};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
-use crate::{loaded_model::CheckpointArgs, number::whole, user_text::UserText};
+use crate::{
+    loaded_model::{CheckpointArgs, ready},
+    number::whole,
+    user_text::UserText,
+};
 
 /// The text, or token ids for a model without a vocabulary. A row a position, the newline before the
 /// text first; a number a token id.
@@ -37,7 +41,7 @@ struct LogitsJson<'a> {
 
 /// Prints a row of logits a position.
 pub fn run(options: &Options) -> Result<()> {
-    let (model, tokens) = options.open()?;
+    let (model, threads, tokens) = options.open()?;
     let size = model.config().vocab_size;
     for token in &tokens {
         ensure!(
@@ -46,7 +50,9 @@ pub fn run(options: &Options) -> Result<()> {
             size - 1
         );
     }
-    let logits = position_logits(&model, &tokens, None)?;
+    let mut decoder = model.uncached(threads);
+    decoder.start(1);
+    let logits = decoder.position_logits(&tokens)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.json {
         let json = LogitsJson {
@@ -63,22 +69,23 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 impl Options {
-    fn open(&self) -> Result<(Transformer, Vec<TokenId>)> {
+    fn open(&self) -> Result<(Box<dyn Model>, Threads, Vec<TokenId>)> {
         let Some(text) = &self.text else {
             let folder = &self.checkpoint.checkpoint;
             // With a vocabulary, tokens without a character are left out.
             if Vocabulary::load(folder).is_ok() {
-                return Ok((self.checkpoint.open()?.model, self.ids.clone()));
+                let loaded = self.checkpoint.open()?;
+                return Ok((loaded.model, loaded.threads, self.ids.clone()));
             }
             let folder = ModelFolder::open(folder)?;
-            let device = self.checkpoint.device.open()?;
-            return Ok((Transformer::from_folder(folder, &device)?, self.ids.clone()));
+            let (model, threads) = ready(folder, &self.checkpoint.device.place()?)?;
+            return Ok((model, threads, self.ids.clone()));
         };
         let loaded = self.checkpoint.open()?;
         let text = UserText::new(text).read(&loaded.vocabulary)?;
         let mut tokens = vec![NEWLINE];
         tokens.extend(loaded.vocabulary.encode(&text)?);
-        Ok((loaded.model, tokens))
+        Ok((loaded.model, loaded.threads, tokens))
     }
 }
 

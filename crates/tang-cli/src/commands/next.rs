@@ -10,7 +10,7 @@ use clap::Args;
 use serde::Serialize;
 use tang_corpus::{CorpusError, CorpusFolder, NextCharacters};
 use tang_files::escape_value;
-use tang_generate::{CachedDecoder, Task, next_tokens};
+use tang_generate::{Task, next_tokens};
 
 use crate::{
     corpus_build::{CORPUS_FOLDER, read_corpus},
@@ -107,8 +107,8 @@ fn rows(
     top: usize,
     in_corpus: Option<&NextCharacters>,
 ) -> Result<Vec<Row>> {
-    let mut decoder = CachedDecoder::new(&loaded.model);
-    let tokens = next_tokens(&mut decoder, task.prompt(), top)?;
+    let mut decoder = loaded.cached();
+    let tokens = next_tokens(&mut *decoder, task.prompt(), top)?;
     let characters: String = loaded
         .vocabulary
         .decode(&tokens.iter().map(|next| next.token).collect::<Vec<_>>())?;

@@ -9,10 +9,10 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use indicatif::HumanCount;
+use tang_checkpoint::{ModelConfig, ModelPreset};
 use tang_corpus::{CorpusFolder, Split};
 use tang_files::write_atomically;
 use tang_lab::{CurvePoint, loss_curve, peak_memory};
-use tang_model::{ModelConfig, ModelPreset};
 use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{

@@ -1,10 +1,9 @@
 //! The cache on a GPU.
 
-use tang_generate::{CachedDecoder, Decoder, position_logits};
-use tang_model::{KvCache, Transformer};
+use tang_engine::{Model, Threads};
 use tang_tokenizer::TokenId;
 
-use crate::{TOLERANCE, at_root, difference, on_both};
+use crate::{TOLERANCE, at_root, difference, on_both, position_logits};
 
 const MODELS: [&str; 2] = ["checkpoints/tang-4l", "checkpoints/minimind-4l"];
 
@@ -21,23 +20,24 @@ fn every_way_through_the_cache_gives_what_the_cpu_gives_without_it() {
     for name in MODELS {
         let [cpu, gpu] = on_both(&at_root(name));
         let text = tokens(1);
-        let wanted = position_logits(&cpu, &text, None).unwrap();
+        let wanted = position_logits(&*cpu, &text);
         let check = |what: &str, from: usize, got: &[&[f32]]| {
             for (got, wanted) in got.iter().zip(wanted.rows().skip(from)) {
                 let gap = difference(got, wanted);
                 assert!(gap < TOLERANCE, "{name}, {what}: {gap}");
             }
         };
-        let whole = position_logits(&gpu, &text, None).unwrap();
+        let whole = position_logits(&*gpu, &text);
         check("without", 0, &whole.rows().collect::<Vec<_>>());
         for cut in [1, 40, LENGTH - 1] {
-            let mut cache = KvCache::new(gpu.config(), 1, LENGTH, &gpu.device());
+            let mut decoder = gpu.cached(Threads::ONE);
+            decoder.start(1);
             for (from, piece) in [(0, &text[..cut]), (cut, &text[cut..])] {
-                let logits = position_logits(&gpu, piece, Some(&mut cache)).unwrap();
+                let logits = decoder.position_logits(piece).unwrap();
                 check("cut", from, &logits.rows().collect::<Vec<_>>());
             }
         }
-        let mut decoder = CachedDecoder::new(&gpu);
+        let mut decoder = gpu.cached(Threads::ONE);
         let first = decoder.prefill(&[&text[..1]]).unwrap();
         check("prefill", 0, &[first.row(0)]);
         for (place, token) in text.iter().enumerate().skip(1) {
@@ -53,8 +53,8 @@ fn rows_of_different_lengths_give_what_each_gives_alone() {
         let [cpu, gpu] = on_both(&at_root(name));
         let texts = [tokens(2), tokens(3), tokens(4)];
         let lengths = [5, 60, 12];
-        let alone = |row: usize, added: usize| last(&cpu, &texts[row][..lengths[row] + added]);
-        let mut decoder = CachedDecoder::new(&gpu);
+        let alone = |row: usize, added: usize| last(&*cpu, &texts[row][..lengths[row] + added]);
+        let mut decoder = gpu.cached(Threads::ONE);
         let prompts: Vec<&[TokenId]> = texts.iter().zip(lengths).map(|(t, n)| &t[..n]).collect();
         let logits = decoder.prefill(&prompts).unwrap();
         for row in 0..3 {
@@ -83,7 +83,7 @@ fn rows_of_different_lengths_give_what_each_gives_alone() {
     }
 }
 
-fn last(model: &Transformer, text: &[TokenId]) -> Vec<f32> {
-    let logits = position_logits(model, text, None).unwrap();
+fn last(model: &dyn Model, text: &[TokenId]) -> Vec<f32> {
+    let logits = position_logits(model, text);
     logits.row(text.len() - 1).to_vec()
 }

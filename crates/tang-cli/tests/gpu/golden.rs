@@ -3,11 +3,10 @@
 use std::fs;
 
 use serde::Deserialize;
-use tang_generate::{CachedDecoder, Decoder, FullDecoder, position_logits};
-use tang_model::{ModelFolder, Transformer, device};
+use tang_engine::{Decoder, Threads};
 use tang_tokenizer::TokenId;
 
-use crate::{TOLERANCE, at_root, difference};
+use crate::{TOLERANCE, at_root, difference, on_gpu, position_logits};
 
 const MODELS: [&str; 4] = [
     "gpt2-tiny",
@@ -30,21 +29,17 @@ fn logits_and_greedy_tokens_are_those_of_transformers() {
         let folder = at_root("crates/tang-checkpoint/tests/golden").join(name);
         let expected = fs::read_to_string(folder.join("expected.json")).unwrap();
         let expected: Expected = serde_json::from_str(&expected).unwrap();
-        let folder = ModelFolder::open(&folder).unwrap();
-        let model = Transformer::from_folder(folder, &device::gpu().unwrap()).unwrap();
+        let model = on_gpu(&folder);
 
-        let logits = position_logits(&model, &expected.tokens, None).unwrap();
+        let logits = position_logits(&*model, &expected.tokens);
         assert_eq!(logits.rows().count(), expected.logits.len());
         for (got, wanted) in logits.rows().zip(&expected.logits) {
             let gap = difference(got, wanted);
             assert!(gap < TOLERANCE, "{name}: {gap}");
         }
-        for decoder in [
-            &mut CachedDecoder::new(&model) as &mut dyn Decoder,
-            &mut FullDecoder::new(&model),
-        ] {
+        for mut decoder in [model.cached(Threads::ONE), model.uncached(Threads::ONE)] {
             let tokens = greedy(
-                decoder,
+                &mut *decoder,
                 &expected.greedy_prompt,
                 expected.greedy_tokens.len(),
             );

@@ -11,9 +11,15 @@ mod training;
 #[path = "../tang/work.rs"]
 mod work;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use tang_model::{ModelFolder, Transformer, device};
+use tang_checkpoint::ModelFolder;
+use tang_engine::{Engine, Logits, Model, Threads};
+use tang_model::{NetworkModel, Transformer, device};
+use tang_tokenizer::TokenId;
 
 /// How far numbers of two devices may differ.
 const TOLERANCE: f32 = 1e-3;
@@ -26,11 +32,24 @@ fn at_root(path: &str) -> PathBuf {
 }
 
 /// A model on the CPU and on the GPU.
-fn on_both(checkpoint: &Path) -> [Transformer; 2] {
-    [device::cpu(), device::gpu().unwrap()].map(|device| {
-        let folder = ModelFolder::open(checkpoint).unwrap();
-        Transformer::from_folder(folder, &device).unwrap()
-    })
+fn on_both(checkpoint: &Path) -> [Box<dyn Model>; 2] {
+    let (config, weights) = ModelFolder::open(checkpoint).unwrap().into_parts();
+    let engine = Arc::new(Engine::pack(&config, &weights).unwrap());
+    [Box::new(engine), on_gpu(checkpoint)]
+}
+
+/// A model on the GPU.
+fn on_gpu(checkpoint: &Path) -> Box<dyn Model> {
+    let folder = ModelFolder::open(checkpoint).unwrap();
+    let network = Transformer::from_folder(folder, &device::gpu().unwrap()).unwrap();
+    Box::new(NetworkModel(Arc::new(network)))
+}
+
+/// The logits after every token of a text, in one pass without a cache.
+fn position_logits(model: &dyn Model, text: &[TokenId]) -> Logits {
+    let mut decoder = model.uncached(Threads::ONE);
+    decoder.start(1);
+    decoder.position_logits(text).unwrap()
 }
 
 /// The largest difference between two rows of numbers.

@@ -1,7 +1,7 @@
 //! Poems are the same.
 
-use tang_generate::{CachedDecoder, GenerationConfig, Generator, Sequence, Task};
-use tang_model::Transformer;
+use tang_engine::{Model, Threads};
+use tang_generate::{GenerationConfig, Generator, Sequence, Task};
 use tang_tokenizer::Vocabulary;
 
 use crate::{TOLERANCE, at_root, on_both};
@@ -9,14 +9,14 @@ use crate::{TOLERANCE, at_root, on_both};
 const OPENINGS: [&str; 6] = ["春", "春风", "白日依山尽，", "明月", "何处", "故人西辞"];
 
 /// Generates a poem greedily, and gives the lead of each token over the second.
-fn greedy(model: &Transformer, task: &Task) -> (Sequence, Vec<f32>) {
+fn greedy(model: &dyn Model, task: &Task) -> (Sequence, Vec<f32>) {
     let config = GenerationConfig {
         temperature: 0.0,
         ..GenerationConfig::default()
     };
-    let mut decoder = CachedDecoder::new(model);
+    let mut decoder = model.cached(Threads::ONE);
     let context = model.config().context;
-    let mut generator = Generator::new(&mut decoder, task.clone(), &config, context).unwrap();
+    let mut generator = Generator::new(&mut *decoder, task.clone(), &config, context).unwrap();
     let leads = generator
         .by_ref()
         .map(|step| step.unwrap().margin)
@@ -33,7 +33,7 @@ fn greedy_poems_are_those_of_the_cpu_but_for_ties() {
         let (mut tokens, mut ties) = (0, 0);
         for opening in OPENINGS {
             let task = Task::continuation(opening, &vocabulary).unwrap();
-            let ((cpu, _), (gpu, leads)) = (greedy(&cpu, &task), greedy(&gpu, &task));
+            let ((cpu, _), (gpu, leads)) = (greedy(&*cpu, &task), greedy(&*gpu, &task));
             let pairs = cpu.generated().iter().zip(gpu.generated());
             let same = pairs.take_while(|(a, b)| a == b).count();
             tokens += same;

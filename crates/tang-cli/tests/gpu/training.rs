@@ -1,12 +1,11 @@
 //! Training on either device, and on one after the other.
 
-use std::{ops::ControlFlow, path::Path};
+use std::{ops::ControlFlow, path::Path, sync::Arc};
 
+use tang_checkpoint::ModelConfig;
 use tang_corpus::Split;
-use tang_model::{
-    ModelConfig, Transformer,
-    device::{self, Device},
-};
+use tang_engine::Engine;
+use tang_model::device::{self, Device};
 use tang_train::{Evaluation, Observer, Preset, RunFolder, StepReport, TrainConfig, Trainer};
 
 use crate::{TOLERANCE, work::sample};
@@ -27,7 +26,7 @@ impl Observer for Losses {
         }
     }
 
-    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, _: &Transformer) {
+    fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, _: &Arc<Engine>) {
         assert_eq!(report.step, STEPS);
         self.losses.push(evaluation.nats_per_char);
     }

@@ -116,5 +116,5 @@ fn weights_that_are_no_numbers_are_told() {
         number.copy_from_slice(&3e38_f32.to_le_bytes());
     }
     fs::write(&weights, &bytes).unwrap();
-    all_fail(argument(&model), "infinite logits or none");
+    all_fail(argument(&model), "infinite logits or NaN");
 }

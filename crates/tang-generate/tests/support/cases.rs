@@ -1,6 +1,7 @@
 //! Tasks of all kinds, and settings.
 
-use tang_generate::{Decoder, GenerationConfig, Generator, Task};
+use tang_engine::Decoder;
+use tang_generate::{GenerationConfig, Generator, Task};
 use tang_prosody::{Form, Layout, LineLength};
 use tang_tokenizer::{TokenId, Vocabulary};
 
@@ -45,7 +46,7 @@ pub fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
 }
 
 /// The tokens of one generation.
-pub fn run(decoder: &mut impl Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
+pub fn run(decoder: &mut dyn Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
     let generator = Generator::new(decoder, task.clone(), config, CONTEXT).unwrap();
     generator.finish().unwrap().tokens().to_vec()
 }

@@ -1,7 +1,13 @@
 //! What the tests of this folder share.
 
-use tang_model::{ModelConfig, Transformer, Weights, device, parameters};
+use std::sync::Arc;
+
+use tang_checkpoint::{ModelConfig, Weights, parameters};
+use tang_engine::{Engine, Threads};
 use tang_tokenizer::Vocabulary;
+
+/// Threads of the decoders.
+pub const TWO: Threads = Threads::new(2);
 
 /// Positions of the model.
 pub const CONTEXT: usize = 40;
@@ -13,12 +19,12 @@ pub fn vocabulary() -> Vocabulary {
 }
 
 /// A small model that is not trained.
-pub fn model(vocabulary: &Vocabulary) -> Transformer {
+pub fn model(vocabulary: &Vocabulary) -> Arc<Engine> {
     model_with(vocabulary, CONTEXT)
 }
 
 /// The same with another number of positions.
-pub fn model_with(vocabulary: &Vocabulary, context: usize) -> Transformer {
+pub fn model_with(vocabulary: &Vocabulary, context: usize) -> Arc<Engine> {
     let config = ModelConfig {
         width: 16,
         feed_forward_width: 64,
@@ -34,5 +40,5 @@ pub fn model_with(vocabulary: &Vocabulary, context: usize) -> Transformer {
             .collect();
         weights.insert(spec.path, spec.shape, values);
     }
-    Transformer::new(config, weights, &device::cpu()).unwrap()
+    Arc::new(Engine::pack(&config, &weights).unwrap())
 }

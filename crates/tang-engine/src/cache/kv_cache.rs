@@ -1,0 +1,273 @@
+//! The key/value cache: what attention computed for earlier positions, kept so that each new token
+//! passes through the network once.
+
+use tang_checkpoint::ModelConfig;
+use tang_kernels::KvRow;
+use tang_tokenizer::TokenId;
+
+use super::memory::check_cache_memory;
+use crate::{
+    EngineError,
+    network::{
+        forward::ShardCache,
+        shard::{self, SHARDS},
+    },
+};
+
+/// Tokens for which a row has room at first, if more were not announced: a poem has fewer.
+const FIRST: usize = 128;
+
+/// Keys (after rotation) and values of every layer for a batch of rows.
+///
+/// The length of a row is the only record of positions: its next token is at position `length`. Keys
+/// and values after that count for nothing, so [`truncate`](Self::truncate) only lowers a number.
+///
+/// # Layout
+///
+/// Each row has memory of its own. With a capacity of whole blocks of 16 tokens:
+///
+/// - keys: `[layers, kv_heads, capacity / 16, head_dim, 16]`, so number d of token t is at
+///   `[.., t / 16, d, t % 16]`, and the products of a query with 16 keys are sums of vectors;
+/// - values: `[layers, kv_heads, capacity, head_dim]`.
+///
+/// A row that is full gets twice the capacity, up to the context of the model.
+#[derive(Debug, Clone)]
+pub struct KvCache {
+    config: ModelConfig,
+    /// Rows and tokens per row that were announced.
+    reserved: (usize, usize),
+    lengths: Vec<usize>,
+    rows: Vec<Row>,
+}
+
+/// The memory of one row.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    /// Whole blocks.
+    capacity: usize,
+    keys: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl KvCache {
+    /// A cache of `rows` empty rows, without memory yet.
+    pub fn new(config: &ModelConfig, rows: usize) -> Self {
+        Self {
+            config: *config,
+            reserved: (rows, FIRST),
+            lengths: vec![0; rows],
+            rows: vec![Row::default(); rows],
+        }
+    }
+
+    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens
+    /// each: the memory that a row gets at first.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::CacheTooLarge`] if there is not enough memory for them.
+    pub fn reserve(&mut self, rows: usize, tokens: usize) -> Result<(), EngineError> {
+        self.reserved = (rows, tokens.min(self.config.context));
+        check_cache_memory(
+            &self.config,
+            rows,
+            0,
+            Self::capacity_for(self.reserved.1.min(FIRST)),
+        )
+    }
+
+    /// Makes it `rows` empty rows; rows that were there keep their memory.
+    pub fn start(&mut self, rows: usize) {
+        self.rows.resize_with(rows, Row::default);
+        self.lengths = vec![0; rows];
+    }
+
+    /// Count of tokens that each row holds.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// Bytes of the keys and values that the rows hold now.
+    pub fn used_bytes(&self) -> usize {
+        self.lengths.iter().sum::<usize>() * self.config.cache_bytes_per_token()
+    }
+
+    /// Bytes of the memory that the rows have.
+    pub fn allocated_bytes(&self) -> usize {
+        self.rows
+            .iter()
+            .map(|row| size_of_val(&row.keys[..]) + size_of_val(&row.values[..]))
+            .sum()
+    }
+
+    /// Forgets all tokens of row `i` from position `lengths[i]` on.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one length per row, or one is longer than its row.
+    pub fn truncate(&mut self, lengths: &[usize]) {
+        assert_eq!(lengths.len(), self.lengths.len(), "one length per row");
+        for (row, (held, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
+            assert!(
+                length <= held,
+                "row {row} holds {held} tokens, not {length}"
+            );
+            *held = *length;
+        }
+    }
+
+    /// Forgets all tokens of all rows.
+    pub fn clear(&mut self) {
+        self.lengths.fill(0);
+    }
+
+    /// Makes row `rows[i]` the new row `i`: drops, reorders or duplicates rows.
+    ///
+    /// # Panics
+    ///
+    /// If a row does not exist.
+    pub fn select(&mut self, rows: &[usize]) {
+        self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
+        let mut uses = vec![0; self.rows.len()];
+        for row in rows {
+            uses[*row] += 1;
+        }
+        // The last use of a row moves its memory, the others copy it.
+        let mut old: Vec<Option<Row>> = self.rows.drain(..).map(Some).collect();
+        for row in rows {
+            uses[*row] -= 1;
+            let kept = if uses[*row] == 0 {
+                old[*row].take()
+            } else {
+                old[*row].clone()
+            };
+            self.rows
+                .push(kept.expect("a row is moved at its last use"));
+        }
+    }
+
+    /// Tokens for which a row has memory if it has room for `tokens`.
+    pub(crate) fn capacity_for(tokens: usize) -> usize {
+        tokens.next_multiple_of(KvRow::BLOCK)
+    }
+
+    /// Checks that the new tokens of each row fit into the context.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::TextTooLong`] or [`EngineError::ContextFull`].
+    pub(crate) fn check_room(&self, new: &[&[TokenId]]) -> Result<(), EngineError> {
+        assert_eq!(new.len(), self.lengths.len(), "the cache has other rows");
+        let context = self.config.context;
+        for (held, new) in self.lengths.iter().zip(new) {
+            let added = new.len();
+            if added > context {
+                return Err(EngineError::TextTooLong {
+                    length: added,
+                    context,
+                });
+            }
+            if held + added > context {
+                return Err(EngineError::ContextFull {
+                    held: *held,
+                    added,
+                    capacity: context,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes room for the new tokens of each row.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::CacheTooLarge`]; no token of the cache is lost.
+    pub(crate) fn make_room(&mut self, new: &[&[TokenId]]) -> Result<(), EngineError> {
+        let context = self.config.context;
+        for (row, new) in new.iter().enumerate() {
+            let (length, capacity) = (self.lengths[row], self.rows[row].capacity);
+            let wanted = length + new.len();
+            if wanted > capacity {
+                let first = self.reserved.1.min(FIRST);
+                let twice = (2 * capacity).min(self.reserved.1);
+                let tokens = wanted.max(first).max(twice).min(context);
+                let rows = self.rows.len().max(self.reserved.0);
+                check_cache_memory(&self.config, rows, capacity, Self::capacity_for(tokens))?;
+                self.rows[row] = self.rows[row].grown(&self.config, length, tokens);
+            }
+        }
+        Ok(())
+    }
+
+    /// The shards of the cache, for shares of `per_share` rows each.
+    pub(crate) fn shards(&mut self, per_share: usize) -> Vec<[ShardCache<'_>; SHARDS]> {
+        let ModelConfig {
+            layers, kv_heads, ..
+        } = self.config;
+        let first_heads = shard::part(0, kv_heads, 1).len();
+        let rows = self.rows.chunks_mut(per_share);
+        rows.zip(self.lengths.chunks(per_share))
+            .map(|(rows, lengths)| {
+                let mut shards = [0, 1].map(|index| ShardCache {
+                    index,
+                    layers: (0..layers)
+                        .map(|_| Vec::with_capacity(rows.len()))
+                        .collect(),
+                });
+                for (row, length) in rows.iter_mut().zip(lengths) {
+                    let per_layer = row.keys.len() / layers;
+                    let middle = per_layer / kv_heads * first_heads;
+                    let keys = row.keys.chunks_exact_mut(per_layer);
+                    let values = row.values.chunks_exact_mut(per_layer);
+                    for (layer, (keys, values)) in keys.zip(values).enumerate() {
+                        let (first_keys, second_keys) = keys.split_at_mut(middle);
+                        let (first_values, second_values) = values.split_at_mut(middle);
+                        let halves = [(first_keys, first_values), (second_keys, second_values)];
+                        for (shard, (keys, values)) in shards.iter_mut().zip(halves) {
+                            shard.layers[layer].push(KvRow {
+                                length: *length,
+                                keys,
+                                values,
+                            });
+                        }
+                    }
+                }
+                shards
+            })
+            .collect()
+    }
+
+    /// Counts `added[i]` tokens of row `i` as held, once every layer has written them.
+    pub(crate) fn advance(&mut self, added: &[usize]) {
+        for (length, added) in self.lengths.iter_mut().zip(added) {
+            *length += added;
+        }
+    }
+}
+
+impl Row {
+    /// The same row with room for `tokens` tokens, of which it holds the first `length`.
+    fn grown(&self, config: &ModelConfig, length: usize, tokens: usize) -> Self {
+        let capacity = KvCache::capacity_for(tokens);
+        let heads = config.layers * config.kv_heads;
+        let dim = config.head_dim();
+        let held = length.next_multiple_of(KvRow::BLOCK) * dim;
+        // Blocks of keys and values of a head are in the order of the tokens, so a head is copied whole.
+        let copied = |old: &[f32]| {
+            let mut new = vec![0.0; heads * capacity * dim];
+            if held > 0 {
+                let heads = new.chunks_exact_mut(capacity * dim);
+                for (new, old) in heads.zip(old.chunks_exact(self.capacity * dim)) {
+                    new[..held].copy_from_slice(&old[..held]);
+                }
+            }
+            new
+        };
+        Self {
+            capacity,
+            keys: copied(&self.keys),
+            values: copied(&self.values),
+        }
+    }
+}

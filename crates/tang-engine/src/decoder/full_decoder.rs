@@ -1,0 +1,114 @@
+//! Decoding without a cache: the oracle.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use tang_kernels::Threads;
+use tang_tokenizer::TokenId;
+
+use super::cached_decoder::last_logits;
+use crate::{CacheBytes, Decoder, Engine, EngineError, KvCache, Logits};
+
+/// Sends every token through the model again at each step: P N + N (N - 1) / 2 tokens for a prompt
+/// of P and N new ones. It has no state but the tokens, so the cache is compared with it.
+#[derive(Debug)]
+pub struct FullDecoder {
+    engine: Arc<Engine>,
+    threads: Threads,
+    rows: Vec<Vec<TokenId>>,
+    forwarded: Arc<AtomicUsize>,
+}
+
+impl FullDecoder {
+    /// A decoder without sequences.
+    pub fn new(engine: &Arc<Engine>, threads: Threads) -> Self {
+        Self {
+            engine: Arc::clone(engine),
+            threads,
+            rows: Vec::new(),
+            forwarded: Arc::default(),
+        }
+    }
+
+    /// Sends all tokens of all rows, among them new ones, through the model; their hidden states.
+    fn forward(&mut self, new: &[&[TokenId]]) -> Result<Vec<f32>, EngineError> {
+        assert_eq!(new.len(), self.rows.len(), "new tokens of each sequence");
+        for (row, new) in self.rows.iter_mut().zip(new) {
+            row.extend_from_slice(new);
+        }
+        let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
+        // Keys and values of this pass alone.
+        let mut scratch = KvCache::new(self.engine.config(), rows.len());
+        let hidden = self.engine.forward(&rows, &mut scratch, self.threads)?;
+        let forwarded = rows.iter().map(|row| row.len()).sum();
+        self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
+        Ok(hidden)
+    }
+}
+
+impl Decoder for FullDecoder {
+    fn context(&self) -> usize {
+        self.engine.config().context
+    }
+
+    /// Nothing is kept but tokens.
+    fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn start(&mut self, rows: usize) {
+        self.rows = vec![Vec::new(); rows];
+    }
+
+    fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
+        let hidden = self.forward(rows)?;
+        let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
+        last_logits(&self.engine, &hidden, &rows, self.threads)
+    }
+
+    fn position_logits(&mut self, tokens: &[TokenId]) -> Result<Logits, EngineError> {
+        let hidden = self.forward(&[tokens])?;
+        let new = hidden.len() - tokens.len() * self.engine.config().width;
+        self.engine.logits(&hidden[new..], self.threads)
+    }
+
+    fn select(&mut self, rows: &[usize]) {
+        self.rows = rows.iter().map(|row| self.rows[*row].clone()).collect();
+    }
+
+    fn truncate(&mut self, lengths: &[usize]) {
+        assert_eq!(lengths.len(), self.rows.len(), "one length per sequence");
+        for (row, length) in self.rows.iter_mut().zip(lengths) {
+            row.truncate(*length);
+        }
+    }
+
+    fn fork(&self) -> Option<Box<dyn Decoder>> {
+        Some(Box::new(Self {
+            forwarded: Arc::clone(&self.forwarded),
+            ..Self::new(&self.engine, Threads::ONE)
+        }))
+    }
+
+    fn forwarded_tokens(&self) -> usize {
+        self.forwarded.load(Ordering::Relaxed)
+    }
+
+    fn cache_bytes(&self) -> CacheBytes {
+        CacheBytes::default()
+    }
+
+    fn capacity_for(&self, _: usize) -> usize {
+        0
+    }
+
+    fn threads(&self) -> Threads {
+        self.threads
+    }
+
+    fn set_threads(&mut self, threads: Threads) {
+        self.threads = threads;
+    }
+}

@@ -1,0 +1,69 @@
+//! The keys and values of a text that many prompts begin with.
+
+use std::sync::Arc;
+
+use tang_kernels::Threads;
+use tang_tokenizer::TokenId;
+
+use crate::{Engine, EngineError, KvCache};
+
+/// A prefix that went through the model once. Each batch of prompts that begin with it pays only
+/// for the rest: [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
+///
+/// This is exact, since attention is causal: keys and values of a token do not depend on the tokens
+/// after it.
+#[derive(Debug)]
+pub struct PrefixCache {
+    engine: Arc<Engine>,
+    tokens: Vec<TokenId>,
+    /// One row, which holds `tokens`.
+    cache: KvCache,
+}
+
+impl PrefixCache {
+    /// Sends `tokens` through the model.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::TextTooLong`] if there are more than the context holds.
+    ///
+    /// # Panics
+    ///
+    /// If there is no token.
+    pub fn new(
+        engine: &Arc<Engine>,
+        tokens: &[TokenId],
+        threads: Threads,
+    ) -> Result<Self, EngineError> {
+        assert!(!tokens.is_empty(), "a prefix has at least one token");
+        let mut cache = KvCache::new(engine.config(), 1);
+        engine.forward(&[tokens], &mut cache, threads)?;
+        Ok(Self {
+            engine: Arc::clone(engine),
+            tokens: tokens.to_vec(),
+            cache,
+        })
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Count of tokens that all prompts have in common with the prefix. The last token of a prompt is
+    /// never among them: the logits after it are still to be computed.
+    pub(crate) fn shared_by(&self, prompts: &[&[TokenId]]) -> usize {
+        let common = |prompt: &&[TokenId]| {
+            let pairs = prompt[..prompt.len() - 1].iter().zip(&self.tokens);
+            pairs.take_while(|(a, b)| a == b).count()
+        };
+        prompts.iter().map(common).min().unwrap_or(0)
+    }
+
+    /// A cache of `rows` rows, each holding the first `length` tokens of the prefix.
+    pub(crate) fn rows(&self, rows: usize, length: usize) -> KvCache {
+        let mut cache = self.cache.clone();
+        cache.truncate(&[length]);
+        cache.select(&vec![0; rows]);
+        cache
+    }
+}

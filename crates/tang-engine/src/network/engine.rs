@@ -1,0 +1,252 @@
+//! A model that is ready to decode.
+
+use std::sync::{Arc, OnceLock};
+
+use tang_checkpoint::{Family, ModelConfig, Weights};
+use tang_kernels::{AllReduce, PackedMatrix, Threads, on_shards};
+use tang_tokenizer::TokenId;
+
+use super::{
+    forward::{NewTokens, ROUNDS, ShardCache, forward},
+    layer::Layer,
+    logits::Logits,
+    norm::Norm,
+    rotation::Rotation,
+    shard::SHARDS,
+};
+use crate::{CachedDecoder, Decoder, EngineError, FullDecoder, KvCache, Model, PrefixCache};
+
+/// New tokens from which a batch is split by rows, one share per thread. Fewer go through the two shards
+/// of the layers, one per thread: so each weight is read once.
+const SPLIT_BY_ROWS: usize = 12;
+
+/// Rows up to which the columns of the output head are split between threads, not the rows.
+const FEW_ROWS: usize = 4;
+
+/// Logits from which another thread checks some of them.
+const WORTH_A_THREAD: usize = 1 << 16;
+
+/// The weights of a model, packed once for the products of decoding, and then never changed.
+#[derive(Debug)]
+pub struct Engine {
+    config: ModelConfig,
+    /// `[C, vocab_size]`; a tied model reads the embeddings of its tokens from here, too.
+    head: PackedMatrix,
+    /// `[vocab_size, C]`, in an untied model.
+    token_embedding: Option<Vec<f32>>,
+    /// `[context, C]`, in GPT-2.
+    position_embedding: Option<Vec<f32>>,
+    pub(super) layers: Vec<Layer>,
+    final_norm: Norm,
+}
+
+impl Engine {
+    /// Packs the weights of a model.
+    ///
+    /// # Errors
+    ///
+    /// If the geometry is impossible, or a weight is missing, has another shape or has no place.
+    pub fn pack(config: &ModelConfig, weights: &Weights) -> Result<Self, EngineError> {
+        config.validate()?;
+        weights.check(config)?;
+        let values = |path: &str| weights.values(path);
+        let head = if config.tied_head {
+            values("token_embedding")
+        } else {
+            values("output_head")
+        };
+        Ok(Self {
+            config: *config,
+            head: PackedMatrix::transposed(head, config.width),
+            token_embedding: (!config.tied_head).then(|| values("token_embedding").to_vec()),
+            position_embedding: matches!(config.family, Family::Gpt2)
+                .then(|| values("position_embedding").to_vec()),
+            layers: (0..config.layers)
+                .map(|index| Layer::pack(config, weights, &format!("blocks.{index}")))
+                .collect(),
+            final_norm: Norm::new(config, weights, "final_norm"),
+        })
+    }
+
+    /// The geometry.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// Takes new tokens of each row through the layers. They follow those that the cache holds, and
+    /// their keys and values are added to it.
+    ///
+    /// # Shapes
+    ///
+    /// - rows: one per row of the cache, each of any length
+    /// - output: hidden states for [`logits`](Self::logits), `[tokens of all rows, width]`
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::TextTooLong`] if the new tokens of a row alone are more than the context,
+    /// [`EngineError::ContextFull`] if the row would grow past it, [`EngineError::CacheTooLarge`] if there
+    /// is no memory for them; the cache then holds what it held.
+    ///
+    /// # Panics
+    ///
+    /// If the cache has another count of rows, or a token is not in the vocabulary.
+    pub fn forward(
+        &self,
+        rows: &[&[TokenId]],
+        cache: &mut KvCache,
+        threads: Threads,
+    ) -> Result<Vec<f32>, EngineError> {
+        let added: Vec<usize> = rows.iter().map(|row| row.len()).collect();
+        cache.check_room(rows)?;
+        cache.make_room(rows)?;
+        let batch: Vec<NewTokens> = rows
+            .iter()
+            .zip(cache.lengths())
+            .map(|(tokens, start)| NewTokens {
+                tokens,
+                start: *start,
+            })
+            .collect();
+        let tokens: usize = added.iter().sum();
+        if tokens == 0 {
+            return Ok(Vec::new());
+        }
+        let rounds = ROUNDS * self.layers.len();
+        let hidden = if rows.len() == 1 || tokens < SPLIT_BY_ROWS {
+            // Both shards compute the whole residual stream.
+            let mut shards = cache.shards(rows.len()).remove(0);
+            let hidden = OnceLock::new();
+            let work = tokens * self.config.width * self.config.width;
+            on_shards(&mut shards, rounds, work, threads, |shards, all_reduce| {
+                let is_first = shards[0].index == 0;
+                let x = forward(self, &batch, shards, all_reduce);
+                if is_first {
+                    hidden.set(x).expect("one thread has the first shard");
+                }
+            });
+            hidden.into_inner().expect("one thread has the first shard")
+        } else {
+            let per_share = rows.len().div_ceil(threads.count());
+            let caches = cache.shards(per_share);
+            let shares = batch.chunks(per_share).zip(caches).collect();
+            let run = |(batch, mut caches): (&[NewTokens<'_>], [ShardCache<'_>; SHARDS])| {
+                forward(self, batch, &mut caches, &AllReduce::new(rounds))
+            };
+            threads.map(shares, run).concat()
+        };
+        cache.advance(&added);
+        Ok(hidden)
+    }
+
+    /// Logits of every token as the next one.
+    ///
+    /// # Shapes
+    ///
+    /// - hidden: `[rows, width]`
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Overflow`] if one is no finite number.
+    pub fn logits(&self, hidden: &[f32], threads: Threads) -> Result<Logits, EngineError> {
+        let (width, vocab_size) = (self.config.width, self.config.vocab_size);
+        let rows = hidden.len() / width;
+        let normed = self.final_norm.forward(hidden);
+        let mut values = vec![0.0; rows * vocab_size];
+        if rows <= FEW_ROWS {
+            self.head.multiply_on(threads, &normed, &mut values);
+        } else {
+            let per_share = rows.div_ceil(threads.count());
+            let shares = normed.chunks(per_share * width);
+            let shares = shares
+                .zip(values.chunks_mut(per_share * vocab_size))
+                .collect();
+            threads.map(shares, |(normed, values): (&[f32], &mut [f32])| {
+                self.head.multiply_on(Threads::ONE, normed, values);
+            });
+        }
+        // No early exit, which would keep the compiler from vectors.
+        let finite = |part: &[f32]| part.iter().fold(true, |all, value| all & value.is_finite());
+        let parts = values.chunks(values.len().div_ceil(threads.count()).max(WORTH_A_THREAD));
+        let all_finite = threads
+            .map(parts.collect(), finite)
+            .into_iter()
+            .all(|is| is);
+        if all_finite {
+            Ok(Logits::new(values, vocab_size))
+        } else {
+            Err(EngineError::Overflow)
+        }
+    }
+
+    /// x[t] = token_embedding[token t] + position_embedding[position t]; `[T, C]`.
+    pub(super) fn embed(&self, batch: &[NewTokens<'_>]) -> Vec<f32> {
+        let width = self.config.width;
+        let tokens = batch.iter().flat_map(|row| row.tokens);
+        let mut x = vec![0.0; tokens.clone().count() * width];
+        for (x, token) in x.chunks_exact_mut(width).zip(tokens) {
+            let token = *token as usize;
+            match &self.token_embedding {
+                Some(table) => x.copy_from_slice(&table[token * width..][..width]),
+                None => self.head.copy_column(token, x),
+            }
+        }
+        if let Some(table) = &self.position_embedding {
+            for (x, position) in x.chunks_exact_mut(width).zip(positions(batch)) {
+                for (x, p) in x.iter_mut().zip(&table[position * width..][..width]) {
+                    *x += p;
+                }
+            }
+        }
+        x
+    }
+
+    /// The rotation of the new tokens, in Llama.
+    pub(super) fn rotation(&self, batch: &[NewTokens<'_>]) -> Option<Rotation> {
+        match self.config.family {
+            Family::Gpt2 => None,
+            Family::Llama { rope } => Some(Rotation::new(
+                &rope,
+                self.config.head_dim(),
+                positions(batch),
+            )),
+        }
+    }
+}
+
+/// Positions of all new tokens.
+fn positions(batch: &[NewTokens<'_>]) -> impl Iterator<Item = usize> {
+    batch
+        .iter()
+        .flat_map(|row| row.start..row.start + row.tokens.len())
+}
+
+impl Model for Arc<Engine> {
+    fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    fn cached(&self, threads: Threads) -> Box<dyn Decoder> {
+        Box::new(CachedDecoder::new(self, threads))
+    }
+
+    fn cached_after(
+        &self,
+        prefix: &[TokenId],
+        threads: Threads,
+    ) -> Result<Box<dyn Decoder>, EngineError> {
+        let prefix = Arc::new(PrefixCache::new(self, prefix, threads)?);
+        Ok(Box::new(CachedDecoder::with_prefix(prefix, threads)))
+    }
+
+    fn uncached(&self, threads: Threads) -> Box<dyn Decoder> {
+        Box::new(FullDecoder::new(self, threads))
+    }
+
+    fn of_weights(
+        &self,
+        config: &ModelConfig,
+        weights: &Weights,
+    ) -> Result<Box<dyn Model>, EngineError> {
+        Ok(Box::new(Arc::new(Engine::pack(config, weights)?)))
+    }
+}

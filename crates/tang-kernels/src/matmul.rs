@@ -1,0 +1,5 @@
+//! Products of matrices.
+
+pub(crate) mod matrix;
+pub(crate) mod packed;
+pub(crate) mod tile;

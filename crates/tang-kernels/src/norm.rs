@@ -1,0 +1,4 @@
+//! Norms and their gradients.
+
+pub(crate) mod layer_norm;
+pub(crate) mod rms_norm;

@@ -1,0 +1,220 @@
+//! The sum of what two shards of a computation found.
+
+use std::{
+    mem,
+    panic::resume_unwind,
+    slice,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{
+    count::Threads,
+    spin_worker::{OtherPanicked, both, wait_for},
+};
+
+/// Count of shards that a computation is cut into.
+const SHARDS: usize = 2;
+
+/// Multiplications between two rounds below which a second thread costs more than it gives.
+const WORTH_A_THREAD: usize = 1 << 13;
+
+/// The parts of a sum that shards find in some rounds: each sends its own and waits for the others.
+#[derive(Debug)]
+pub struct AllReduce {
+    /// `[rounds, SHARDS]`
+    parts: Vec<Part>,
+    panicked: AtomicBool,
+    /// Nanoseconds that shards waited for others.
+    waited: AtomicU64,
+}
+
+/// Apart in memory from the others, which other processors write.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Part(OnceLock<Vec<f32>>);
+
+impl AllReduce {
+    /// An all-reduce of this many rounds.
+    pub fn new(rounds: usize) -> Self {
+        Self {
+            parts: (0..rounds * SHARDS).map(|_| Part::default()).collect(),
+            panicked: AtomicBool::new(false),
+            waited: AtomicU64::new(0),
+        }
+    }
+
+    /// Sends the part of a shard in a round.
+    ///
+    /// # Panics
+    ///
+    /// If it was sent before, or there is no such round or shard.
+    pub fn send(&self, round: usize, shard: usize, numbers: Vec<f32>) {
+        let Part(part) = self.part(round, shard);
+        part.set(numbers).expect("a shard sends once per round");
+    }
+
+    /// Adds the parts of all shards in a round to `x`, always in the order of the shards: so the sum is the
+    /// same bits on one thread and on two. An empty part is passed over.
+    ///
+    /// # Panics
+    ///
+    /// If another shard does, or there is no such round.
+    pub fn add_to(&self, x: &mut [f32], round: usize) {
+        for shard in 0..SHARDS {
+            for (x, part) in x.iter_mut().zip(self.wait(round, shard)) {
+                *x += part;
+            }
+        }
+    }
+
+    fn wait(&self, round: usize, shard: usize) -> &[f32] {
+        let Part(part) = self.part(round, shard);
+        let (numbers, waited) = wait_for(|| {
+            let sent = part.get();
+            if sent.is_none() && self.panicked.load(Ordering::Relaxed) {
+                resume_unwind(Box::new(OtherPanicked));
+            }
+            sent
+        });
+        if !waited.is_zero() {
+            self.waited
+                .fetch_add(waited.as_nanos() as u64, Ordering::Relaxed);
+        }
+        numbers
+    }
+
+    fn part(&self, round: usize, shard: usize) -> &Part {
+        assert!(shard < SHARDS, "shard {shard} of {SHARDS}");
+        &self.parts[round * SHARDS + shard]
+    }
+}
+
+/// Does `work` on both shards of a computation: on each on a thread of its own, if `threads` are several, a
+/// second one is free and `multiplications` (between two rounds) are worth it; otherwise on both here. `work`
+/// must give the same either way: a shard learns of the other by the all-reduce alone.
+///
+/// # Panics
+///
+/// If `work` does.
+pub fn on_shards<S: Send>(
+    shards: &mut [S; SHARDS],
+    rounds: usize,
+    multiplications: usize,
+    threads: Threads,
+    work: impl Fn(&mut [S], &AllReduce) + Sync,
+) {
+    let all_reduce = AllReduce::new(rounds);
+    let watched = |shard: &mut S| {
+        let watch = Watch(&all_reduce.panicked);
+        work(slice::from_mut(shard), &all_reduce);
+        mem::forget(watch);
+    };
+    let [own, other] = shards;
+    let helped = threads != Threads::ONE
+        && multiplications >= WORTH_A_THREAD
+        && both(
+            || {
+                watched(own);
+                Duration::from_nanos(all_reduce.waited.load(Ordering::Relaxed))
+            },
+            &mut || watched(other),
+        );
+    if !helped {
+        work(shards, &all_reduce);
+    }
+}
+
+/// Tells the other shard of a panic, if it is dropped.
+struct Watch<'a>(&'a AtomicBool);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        thread::{self, ThreadId},
+    };
+
+    use super::*;
+
+    const ROUNDS: usize = 20;
+
+    struct Shard {
+        index: usize,
+        sum: f32,
+        thread: Option<ThreadId>,
+    }
+
+    fn shards() -> [Shard; 2] {
+        [0, 1].map(|index| Shard {
+            index,
+            sum: 1.0 + index as f32,
+            thread: None,
+        })
+    }
+
+    /// In each round, each shard takes the sums of both. In this order they round as they do.
+    fn add_up(shards: &mut [Shard], all_reduce: &AllReduce) {
+        for round in 0..ROUNDS {
+            for shard in shards.iter_mut() {
+                shard.thread = Some(thread::current().id());
+                all_reduce.send(round, shard.index, vec![shard.sum * 0.3]);
+            }
+            for shard in shards.iter_mut() {
+                let [first, second] = [0, 1].map(|index| all_reduce.wait(round, index)[0]);
+                shard.sum = shard.sum * 0.7 + first + second;
+            }
+        }
+    }
+
+    /// Until both took part.
+    fn on_two_threads(work: impl Fn(&mut [Shard], &AllReduce) + Sync) -> [Shard; 2] {
+        loop {
+            let mut shards = shards();
+            on_shards(&mut shards, ROUNDS, usize::MAX, Threads::new(2), &work);
+            if shards[0].thread != shards[1].thread {
+                return shards;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn two_threads_give_what_one_gives() {
+        let mut alone = shards();
+        on_shards(&mut alone, ROUNDS, usize::MAX, Threads::ONE, add_up);
+        assert_eq!(alone[0].thread, alone[1].thread);
+        let pair = on_two_threads(add_up);
+        for (alone, pair) in alone.iter().zip(&pair) {
+            assert_eq!(alone.sum.to_bits(), pair.sum.to_bits());
+        }
+        assert_ne!(pair[0].sum, pair[1].sum);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_shard_that_panicked() {
+        for bad in [0, 1] {
+            let work = |shards: &mut [Shard], all_reduce: &AllReduce| {
+                if let [shard] = shards
+                    && shard.index == bad
+                {
+                    resume_unwind(Box::new(format!("shard {bad}")));
+                }
+                add_up(shards, all_reduce);
+            };
+            let panic = catch_unwind(AssertUnwindSafe(|| on_two_threads(work))).err();
+            let text = panic.unwrap().downcast::<String>().unwrap();
+            assert_eq!(*text, format!("shard {bad}"));
+        }
+        on_two_threads(add_up);
+    }
+}

@@ -1,0 +1,19 @@
+//! Errors of devices.
+
+/// A device cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// A GPU was asked for, and this program has no backend for one.
+    #[error(
+        "this program was built without the wgpu backend: build it with `cargo build --release --features wgpu` (half an hour the first time), or compute on the CPU with --device flex"
+    )]
+    WithoutWgpu,
+    /// A GPU was asked for, and there is none that works.
+    #[error(
+        "no GPU that works ({reason}): install its driver (on Linux one for Vulkan; mesa-vulkan-drivers has one in software, too), or compute on the CPU with --device flex"
+    )]
+    NoAdapter {
+        /// What the graphics library says.
+        reason: String,
+    },
+}
