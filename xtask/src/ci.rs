@@ -16,7 +16,7 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// Clippy and rustdoc share one check of the dependencies, the tests compile them to machine code;
 /// all in the release profile, so that no dependency is built twice for one purpose.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("format", format),
     ("tidy", tidy::run),
     ("shared build", shared_build::run),
@@ -24,6 +24,7 @@ const STEPS: [Step; 9] = [
     ("clippy with GPUs", gpu_clippy),
     ("documentation", documentation),
     ("tests", tests),
+    ("examples", examples),
     ("cache laboratory", cache_laboratory),
     ("transformers", hf_check::run),
 ];
@@ -93,6 +94,17 @@ fn tests() -> Result<()> {
     install_nextest()?;
     let arguments = "nextest run --workspace --release";
     process::run(process::cargo().args(arguments.split(' ')))
+}
+
+/// The examples of the libraries: those in their documentation, and the acrostic.
+fn examples() -> Result<()> {
+    for arguments in [
+        "test --workspace --doc --release",
+        "run --release --example acrostic -p tang-generate",
+    ] {
+        process::run(process::cargo().args(arguments.split(' ')))?;
+    }
+    Ok(())
 }
 
 /// What the page says is counted and timed on the committed models, in its quick form.

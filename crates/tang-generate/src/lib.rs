@@ -6,6 +6,30 @@
 //!                                        \-> Batch  (many rows)
 //! Decoder -> Logits -> mask -> penalty -> temperature -> top-k -> top-p -> Sampler -> token
 //! ```
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use tang_checkpoint::{ModelConfig, Weights};
+//! use tang_engine::{CachedDecoder, Engine, Threads};
+//! use tang_generate::{GenerationConfig, Generator, Task};
+//! use tang_tokenizer::Vocabulary;
+//!
+//! let vocabulary = Vocabulary::from_texts(["床前明月光，疑是地上霜。"]);
+//! let config = ModelConfig::tang_4l(vocabulary.len());
+//! let engine = Arc::new(Engine::pack(&config, &Weights::random(&config, 0))?);
+//! let mut decoder = CachedDecoder::new(&engine, Threads::ONE);
+//!
+//! let task = Task::continuation("明月", &vocabulary)?;
+//! let settings = GenerationConfig {
+//!     max_new_tokens: 5,
+//!     ..GenerationConfig::default()
+//! };
+//! for step in Generator::new(&mut decoder, task, &settings, engine.config().context)? {
+//!     assert!(vocabulary.char(step?.token).is_some());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod batch;
 mod batch_part;

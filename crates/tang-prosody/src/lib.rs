@@ -4,6 +4,15 @@
 //! fall. Its characters have [`Readings`]: tones, and rhyme groups. A [`LineSequence`] says which
 //! [`LineType`] each line has, and the type which tones may stand where: a poem is written by its
 //! [`LinePattern`]s, and judged by [`check`], which knows nothing of them.
+//!
+//! ```
+//! use tang_prosody::{Form, check};
+//!
+//! let verdict = check("白日依山尽，黄河入海流。欲穷千里目，更上一层楼。").unwrap();
+//! assert_eq!(verdict.form, Form::WuJue);
+//! assert!(verdict.passes());
+//! assert!(check("白日依山尽").is_none());
+//! ```
 
 mod checker;
 mod error;

@@ -1,5 +1,16 @@
 //! Text to token ids and back, one token a character: the [`Vocabulary`], and the folder in which
 //! it is saved so that Hugging Face tokenizers reads it too. No tensor type appears here.
+//!
+//! ```
+//! use tang_tokenizer::Vocabulary;
+//!
+//! let vocabulary = Vocabulary::from_texts(["床前明月光，疑是地上霜。"]);
+//! let ids = vocabulary.encode("明月光")?;
+//! assert_eq!(ids.len(), 3);
+//! assert_eq!(vocabulary.decode(&ids)?, "明月光");
+//! assert!(vocabulary.encode("山").is_err());
+//! # Ok::<(), tang_tokenizer::TokenizerError>(())
+//! ```
 
 mod error;
 mod tokenizer_file;
