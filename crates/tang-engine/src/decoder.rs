@@ -1,4 +1,4 @@
-//! What stands between a model and the loop that generates.
+//! The interface between a model and the loop that generates.
 
 pub(crate) mod cached_decoder;
 pub(crate) mod full_decoder;
@@ -62,8 +62,8 @@ pub trait Decoder: Send {
     /// Bytes of keys and values; 0 without a cache.
     fn cache_bytes(&self) -> CacheBytes;
 
-    /// Tokens for which a row has memory once it holds `tokens`, if no more were announced; 0 without a
-    /// cache.
+    /// Tokens for which a row has memory once it holds `tokens`, if exactly so many were announced; 0
+    /// without a cache.
     fn capacity_for(&self, tokens: usize) -> usize;
 
     /// Threads that it may use.
@@ -116,6 +116,10 @@ pub trait Model: Send + Sync {
     /// # Errors
     ///
     /// [`EngineError::TextTooLong`] if the prefix is longer than the context.
+    ///
+    /// # Panics
+    ///
+    /// If the prefix is empty.
     fn cached_after(
         &self,
         prefix: &[TokenId],

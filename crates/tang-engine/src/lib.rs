@@ -1,7 +1,7 @@
 //! Inference on the CPU without a tensor library.
 //!
 //! [`Engine::pack`] arranges the weights of a model once for the products that decoding needs;
-//! `network/forward.rs` is the whole forward pass, top to bottom. A [`KvCache`] keeps the keys and
+//! `network/forward.rs` is the forward pass through the layers, top to bottom. A [`KvCache`] keeps the keys and
 //! values of earlier tokens. A [`Decoder`] grows a batch of sequences by one token a step:
 //! [`CachedDecoder`] with the cache, [`FullDecoder`] without, to compare it with.
 //!

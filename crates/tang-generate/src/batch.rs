@@ -26,19 +26,19 @@ const STEPS: usize = 32;
 /// Each thread has a part of the places, with a decoder of its own, and does everything for them.
 ///
 /// An error of one sequence takes its place among the results, and the others go on; an error of a
-/// decoder comes behind all results that are there in order, and there is nothing more.
+/// decoder comes after all results that are complete in order, and ends the iterator.
 pub struct Batch<'a, I> {
     decoder: &'a mut dyn Decoder,
     /// Threads that the decoder has.
     threads: Threads,
-    /// Of the other threads.
+    /// Decoders of the other threads.
     forks: Vec<Box<dyn Decoder>>,
     /// One a thread, the first one that of `decoder`.
     parts: Vec<BatchPart>,
     places: usize,
     queue: Mutex<Queue<I>>,
     failed: bool,
-    /// Of a decoder, until it is given.
+    /// Error of a decoder, until it is given.
     error: Option<GenerateError>,
 }
 

@@ -1,6 +1,6 @@
-//! Arithmetic over slices in one pass, in the widest vectors the processor has.
+//! Arithmetic over slices, in the widest vectors the processor has.
 //!
-//! Nothing here knows a tensor. The loops are plain; `pulp` compiles each for several instruction
+//! Nothing here knows a tensor. The loops are safe Rust; `pulp` compiles each for several instruction
 //! sets and picks one when the program runs.
 
 mod attention;
@@ -27,7 +27,7 @@ pub use pointwise::{
     swiglu::{swiglu, swiglu_gradient},
 };
 pub use reduce::{
-    cross_entropy::{cross_entropy, cross_entropy_gradient},
+    cross_entropy::cross_entropy_gradient,
     largest::largest,
     log_sum_exp::log_sum_exp,
     rows::{add_to_rows, sum_of_rows},

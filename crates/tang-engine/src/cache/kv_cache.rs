@@ -1,6 +1,8 @@
 //! The key/value cache: what attention computed for earlier positions, kept so that each new token
 //! passes through the network once.
 
+use std::ops::Range;
+
 use tang_checkpoint::ModelConfig;
 use tang_kernels::KvRow;
 use tang_tokenizer::TokenId;
@@ -14,7 +16,7 @@ use crate::{
     },
 };
 
-/// Tokens for which a row has room at first, if more were not announced: a poem has fewer.
+/// Tokens for which a row has room at first, if fewer were not announced: most poems have fewer.
 const FIRST: usize = 128;
 
 /// Keys (after rotation) and values of every layer for a batch of rows.
@@ -30,7 +32,8 @@ const FIRST: usize = 128;
 ///   `[.., t / 16, d, t % 16]`, and the products of a query with 16 keys are sums of vectors;
 /// - values: `[layers, kv_heads, capacity, head_dim]`.
 ///
-/// A row that is full gets twice the capacity, up to the context of the model.
+/// A row that is full gets twice the capacity: at first up to the announced length, then up to the
+/// context of the model.
 #[derive(Debug, Clone)]
 pub struct KvCache {
     config: ModelConfig,
@@ -116,11 +119,6 @@ impl KvCache {
         }
     }
 
-    /// Forgets all tokens of all rows.
-    pub fn clear(&mut self) {
-        self.lengths.fill(0);
-    }
-
     /// Makes row `rows[i]` the new row `i`: drops, reorders or duplicates rows.
     ///
     /// # Panics
@@ -184,30 +182,52 @@ impl KvCache {
     ///
     /// [`EngineError::CacheTooLarge`]; no token of the cache is lost.
     pub(crate) fn make_room(&mut self, new: &[&[TokenId]]) -> Result<(), EngineError> {
-        let context = self.config.context;
+        let mut growing = Vec::new();
         for (row, new) in new.iter().enumerate() {
             let (length, capacity) = (self.lengths[row], self.rows[row].capacity);
             let wanted = length + new.len();
             if wanted > capacity {
-                let first = self.reserved.1.min(FIRST);
-                let twice = (2 * capacity).min(self.reserved.1);
-                let tokens = wanted.max(first).max(twice).min(context);
-                let rows = self.rows.len().max(self.reserved.0);
-                check_cache_memory(&self.config, rows, capacity, Self::capacity_for(tokens))?;
-                self.rows[row] = self.rows[row].grown(&self.config, length, tokens);
+                let announced = self.reserved.1;
+                let twice = if capacity < announced {
+                    (2 * capacity).min(announced)
+                } else {
+                    2 * capacity
+                };
+                let tokens = wanted.max(announced.min(FIRST)).max(twice);
+                growing.push((row, tokens.min(self.config.context)));
             }
+        }
+        let held = growing.iter().map(|(row, _)| self.rows[*row].capacity);
+        let most = growing.iter().map(|(_, tokens)| *tokens);
+        if let (Some(held), Some(most)) = (held.min(), most.max()) {
+            // Rows that were announced and are not here yet are counted, too.
+            let rows = growing.len() + self.reserved.0.saturating_sub(self.rows.len());
+            check_cache_memory(&self.config, rows, held, Self::capacity_for(most))?;
+        }
+        for (row, tokens) in growing {
+            self.rows[row] = self.rows[row].grown(&self.config, self.lengths[row], tokens);
         }
         Ok(())
     }
 
-    /// The shards of the cache, for shares of `per_share` rows each.
-    pub(crate) fn shards(&mut self, per_share: usize) -> Vec<[ShardCache<'_>; SHARDS]> {
+    /// The same tokens, announced for what `other` was.
+    pub(crate) fn reserved_as(mut self, other: &Self) -> Self {
+        self.reserved = other.reserved;
+        self
+    }
+
+    /// The shards of some rows, for shares of `per_share` rows each.
+    pub(crate) fn shards(
+        &mut self,
+        range: Range<usize>,
+        per_share: usize,
+    ) -> Vec<[ShardCache<'_>; SHARDS]> {
         let ModelConfig {
             layers, kv_heads, ..
         } = self.config;
         let first_heads = shard::part(0, kv_heads, 1).len();
-        let rows = self.rows.chunks_mut(per_share);
-        rows.zip(self.lengths.chunks(per_share))
+        let rows = self.rows[range.clone()].chunks_mut(per_share);
+        rows.zip(self.lengths[range].chunks(per_share))
             .map(|(rows, lengths)| {
                 let mut shards = [0, 1].map(|index| ShardCache {
                     index,
@@ -238,10 +258,10 @@ impl KvCache {
             .collect()
     }
 
-    /// Counts `added[i]` tokens of row `i` as held, once every layer has written them.
-    pub(crate) fn advance(&mut self, added: &[usize]) {
-        for (length, added) in self.lengths.iter_mut().zip(added) {
-            *length += added;
+    /// Counts new tokens of the rows from `first` on as held, once every layer has written them.
+    pub(crate) fn advance(&mut self, first: usize, new: &[&[TokenId]]) {
+        for (length, new) in self.lengths[first..].iter_mut().zip(new) {
+            *length += new.len();
         }
     }
 }

@@ -10,9 +10,6 @@ use tang_tokenizer::TokenId;
 
 use crate::{CacheBytes, Decoder, Engine, EngineError, KvCache, Logits, PrefixCache};
 
-/// New tokens of all rows that go through the model at once in a prefill, if all rows have more.
-const PIECE: usize = 1 << 14;
-
 /// Sends each token through the model once and keeps its keys and values: P + (N - 1) tokens for
 /// a prompt of P and N new ones.
 #[derive(Debug)]
@@ -100,21 +97,11 @@ impl Decoder for CachedDecoder {
         let mut shared = 0;
         if let Some(prefix) = &self.prefix {
             shared = prefix.shared_by(prompts);
-            self.cache = prefix.rows(prompts.len(), shared);
+            self.cache = prefix.rows(prompts.len(), shared).reserved_as(&self.cache);
         } else {
             self.start(prompts.len());
         }
-        let mut rest: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
-        self.cache.check_room(&rest)?;
-        self.cache.make_room(&rest)?;
-        // Long prompts go through the model in pieces, which takes less memory.
-        let piece = (PIECE / rest.len().max(1)).max(1);
-        while rest.iter().map(|row| row.len()).min() > Some(piece) {
-            let (first, after): (Vec<_>, Vec<_>) =
-                rest.iter().map(|row| row.split_at(piece)).unzip();
-            self.forward(&first)?;
-            rest = after;
-        }
+        let rest: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
         self.append(&rest)
     }
 

@@ -39,9 +39,17 @@ impl FullDecoder {
             row.extend_from_slice(new);
         }
         let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
-        // Keys and values of this pass alone.
+        // Keys and values of this step alone.
         let mut scratch = KvCache::new(self.engine.config(), rows.len());
-        let hidden = self.engine.forward(&rows, &mut scratch, self.threads)?;
+        let hidden = match self.engine.forward(&rows, &mut scratch, self.threads) {
+            Ok(hidden) => hidden,
+            Err(error) => {
+                for (row, new) in self.rows.iter_mut().zip(new) {
+                    row.truncate(row.len() - new.len());
+                }
+                return Err(error);
+            }
+        };
         let forwarded = rows.iter().map(|row| row.len()).sum();
         self.forwarded.fetch_add(forwarded, Ordering::Relaxed);
         Ok(hidden)

@@ -16,9 +16,12 @@ use super::{
 };
 use crate::{CachedDecoder, Decoder, EngineError, FullDecoder, KvCache, Model, PrefixCache};
 
-/// New tokens from which a batch is split by rows, one share per thread. Fewer go through the two shards
-/// of the layers, one per thread: so each weight is read once.
+/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go
+/// through the two shards of the layers, one per thread: so each weight is read once.
 const SPLIT_BY_ROWS: usize = 12;
+
+/// Bytes that the sums of the shards may take in one pass through the layers.
+const PASS_BYTES: usize = 16 << 20;
 
 /// Rows up to which the columns of the output head are split between threads, not the rows.
 const FEW_ROWS: usize = 4;
@@ -74,11 +77,11 @@ impl Engine {
     }
 
     /// Takes new tokens of each row through the layers. They follow those that the cache holds, and
-    /// their keys and values are added to it.
+    /// their keys and values are added to it. Many tokens go in several passes, which bounds the memory.
     ///
     /// # Shapes
     ///
-    /// - rows: one per row of the cache, each of any length
+    /// - rows: one per row of the cache, each of at least one token
     /// - output: hidden states for [`logits`](Self::logits), `[tokens of all rows, width]`
     ///
     /// # Errors
@@ -89,32 +92,78 @@ impl Engine {
     ///
     /// # Panics
     ///
-    /// If the cache has another count of rows, or a token is not in the vocabulary.
+    /// If the cache has another count of rows, a row has no new token, or a token is not in the vocabulary.
     pub fn forward(
         &self,
         rows: &[&[TokenId]],
         cache: &mut KvCache,
         threads: Threads,
     ) -> Result<Vec<f32>, EngineError> {
-        let added: Vec<usize> = rows.iter().map(|row| row.len()).collect();
+        assert!(
+            rows.iter().all(|row| !row.is_empty()),
+            "each row has at least one new token"
+        );
         cache.check_room(rows)?;
         cache.make_room(rows)?;
+        // Each shard sends [T, C] after attention and after the feed-forward network of each layer.
+        let ModelConfig { layers, width, .. } = self.config;
+        let per_token = SHARDS * ROUNDS * layers * width * size_of::<f32>();
+        Ok(self.passes(rows, cache, threads, (PASS_BYTES / per_token).max(1)))
+    }
+
+    /// Takes new tokens of each row through the layers, at most `most` at once.
+    fn passes(
+        &self,
+        rows: &[&[TokenId]],
+        cache: &mut KvCache,
+        threads: Threads,
+        most: usize,
+    ) -> Vec<f32> {
+        let mut hidden = Vec::new();
+        // The next token is rows[first][done].
+        let (mut first, mut done) = (0, 0);
+        while first < rows.len() {
+            let mut pass: Vec<&[TokenId]> = Vec::new();
+            let mut room = most;
+            let range = first;
+            while first < rows.len() && room > 0 {
+                let rest = &rows[first][done..];
+                let taken = rest.len().min(room);
+                pass.push(&rest[..taken]);
+                room -= taken;
+                if taken == rest.len() {
+                    (first, done) = (first + 1, 0);
+                } else {
+                    done += taken;
+                }
+            }
+            hidden.extend(self.pass(&pass, range, cache, threads));
+        }
+        hidden
+    }
+
+    /// Takes new tokens of the rows from `first` on through the layers.
+    fn pass(
+        &self,
+        rows: &[&[TokenId]],
+        first: usize,
+        cache: &mut KvCache,
+        threads: Threads,
+    ) -> Vec<f32> {
+        let range = first..first + rows.len();
         let batch: Vec<NewTokens> = rows
             .iter()
-            .zip(cache.lengths())
+            .zip(&cache.lengths()[range.clone()])
             .map(|(tokens, start)| NewTokens {
                 tokens,
                 start: *start,
             })
             .collect();
-        let tokens: usize = added.iter().sum();
-        if tokens == 0 {
-            return Ok(Vec::new());
-        }
+        let tokens: usize = rows.iter().map(|row| row.len()).sum();
         let rounds = ROUNDS * self.layers.len();
         let hidden = if rows.len() == 1 || tokens < SPLIT_BY_ROWS {
             // Both shards compute the whole residual stream.
-            let mut shards = cache.shards(rows.len()).remove(0);
+            let mut shards = cache.shards(range.clone(), rows.len()).remove(0);
             let hidden = OnceLock::new();
             let work = tokens * self.config.width * self.config.width;
             on_shards(&mut shards, rounds, work, threads, |shards, all_reduce| {
@@ -127,15 +176,15 @@ impl Engine {
             hidden.into_inner().expect("one thread has the first shard")
         } else {
             let per_share = rows.len().div_ceil(threads.count());
-            let caches = cache.shards(per_share);
+            let caches = cache.shards(range.clone(), per_share);
             let shares = batch.chunks(per_share).zip(caches).collect();
             let run = |(batch, mut caches): (&[NewTokens<'_>], [ShardCache<'_>; SHARDS])| {
                 forward(self, batch, &mut caches, &AllReduce::new(rounds))
             };
             threads.map(shares, run).concat()
         };
-        cache.advance(&added);
-        Ok(hidden)
+        cache.advance(first, rows);
+        hidden
     }
 
     /// Logits of every token as the next one.
@@ -248,5 +297,35 @@ impl Model for Arc<Engine> {
         weights: &Weights,
     ) -> Result<Box<dyn Model>, EngineError> {
         Ok(Box::new(Arc::new(Engine::pack(config, weights)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_count_of_passes_gives_the_same_bits() {
+        let config = ModelConfig {
+            layers: 2,
+            ..ModelConfig::minimind_4l(97)
+        };
+        let engine = Engine::pack(&config, &Weights::random(&config, 0)).unwrap();
+        let tokens: Vec<TokenId> = (0..60).map(|i| i * 31 % 97).collect();
+        let rows = [&tokens[..1], &tokens[1..30], &tokens[30..33], &tokens[33..]];
+        let run = |most| {
+            let mut cache = KvCache::new(&config, rows.len());
+            cache.make_room(&rows).unwrap();
+            let first = engine.passes(&rows, &mut cache, Threads::new(2), most);
+            // Keys and values are those of one pass, too.
+            let then = engine.passes(&[&[5], &[6], &[7], &[8]], &mut cache, Threads::ONE, most);
+            assert_eq!(cache.lengths(), [2, 30, 4, 28]);
+            [first, then].concat()
+        };
+        let at_once = run(usize::MAX);
+        assert_eq!(at_once.len(), 64 * config.width);
+        for most in [1, 2, 7, 29, 30, 31, 59] {
+            assert_eq!(run(most), at_once, "{most} at once");
+        }
     }
 }

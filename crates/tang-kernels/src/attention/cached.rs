@@ -186,7 +186,9 @@ fn total<S: Simd>(simd: S, [first, second, third, fourth]: [S::f32s; CHAINS]) ->
     simd.add_f32s(simd.add_f32s(first, second), simd.add_f32s(third, fourth))
 }
 
-/// scores[s] = exp(scores[s] - largest) for s < seen, 0 from there on in the last block; returns their sum.
+/// scores[s] = exp(scores[s] - largest) for s < seen, exp(-infinity) after them in the last block; returns their sum.
+///
+/// The exponential ends at 1.2e-38, which changes no sum of at least 1.
 #[inline(always)]
 fn exponentials<S: Simd>(simd: S, scores: &mut [[f32; BLOCK]], seen: usize) -> f32 {
     let seen_of_last = seen - (scores.len() - 1) * BLOCK;

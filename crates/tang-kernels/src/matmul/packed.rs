@@ -83,11 +83,6 @@ impl PackedMatrix {
         }
     }
 
-    /// Count of inputs.
-    pub fn inputs(&self) -> usize {
-        self.inputs
-    }
-
     /// Count of columns.
     pub fn columns(&self) -> usize {
         self.columns

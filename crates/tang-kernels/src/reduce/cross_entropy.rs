@@ -5,7 +5,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::lanes;
 use crate::pointwise::exp::exp;
 
-/// Nats of each row's target, appended to `nats`.
+/// Appends the nats of each row's target to `nats`; each row then becomes `scale` times the gradient of
+/// its nats with respect to its logits: softmax(row) - onehot(target).
 ///
 /// # Shapes
 ///
@@ -14,36 +15,6 @@ use crate::pointwise::exp::exp;
 /// # Panics
 ///
 /// If the shapes do not fit or a target is not below `width`.
-pub fn cross_entropy(logits: &[f32], width: usize, targets: &[u32], nats: &mut Vec<f64>) {
-    assert_eq!(logits.len(), width * targets.len(), "one row a target");
-    for (row, target) in logits.chunks_exact(width).zip(targets) {
-        let (max, sum) = Arch::new().dispatch(Normaliser { row });
-        nats.push(f64::from(sum).ln() - f64::from(row[*target as usize] - max));
-    }
-}
-
-/// The largest logit of a row, and the sum of e^(logit - largest).
-struct Normaliser<'a> {
-    row: &'a [f32],
-}
-
-impl WithSimd for Normaliser<'_> {
-    type Output = (f32, f32);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let max = lanes::max(self.row);
-        let sum = lanes::sum_of(self.row, self.row, |x, _| exp(x - max));
-        (max, sum)
-    }
-}
-
-/// As [`cross_entropy`]; each row then becomes `scale` times the gradient of its nats with respect
-/// to its logits: softmax(row) - onehot(target).
-///
-/// # Panics
-///
-/// As [`cross_entropy`].
 pub fn cross_entropy_gradient(
     logits: &mut [f32],
     width: usize,
@@ -61,7 +32,8 @@ pub fn cross_entropy_gradient(
     }
 }
 
-/// Turns logits into probabilities times a factor; gives what [`Normaliser`] does.
+/// Turns logits into probabilities times a factor; gives the largest logit of the row, and the sum of
+/// e^(logit - largest).
 struct ScaledSoftmax<'a> {
     row: &'a mut [f32],
     scale: f32,
@@ -100,17 +72,15 @@ mod tests {
     #[test]
     fn matches_its_definition() {
         let (targets, scale) = ([0, 100, 37], 0.25);
-        let (mut nats, mut again) = (Vec::new(), Vec::new());
-        cross_entropy(&logits(), WIDTH, &targets, &mut nats);
+        let mut nats = Vec::new();
         let mut gradient = logits();
-        cross_entropy_gradient(&mut gradient, WIDTH, &targets, scale, &mut again);
+        cross_entropy_gradient(&mut gradient, WIDTH, &targets, scale, &mut nats);
         for (row, target) in targets.into_iter().enumerate() {
             let row_of = |values: &[f32]| values[row * WIDTH..][..WIDTH].to_vec();
             let logits = row_of(&logits());
             let sum: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
             let wanted = sum.ln() - f64::from(logits[target as usize]);
             assert!((nats[row] - wanted).abs() < 1e-5, "{} {wanted}", nats[row]);
-            assert!((again[row] - wanted).abs() < 1e-5);
             for (i, (got, x)) in row_of(&gradient).iter().zip(&logits).enumerate() {
                 let hit = if i == target as usize { 1.0 } else { 0.0 };
                 let wanted = 0.25 * (f64::from(*x).exp() / sum - hit);
@@ -124,7 +94,6 @@ mod tests {
         let mut logits = vec![0.0; WIDTH];
         logits[5] = f32::NAN;
         let mut nats = Vec::new();
-        cross_entropy(&logits, WIDTH, &[1], &mut nats);
         cross_entropy_gradient(&mut logits, WIDTH, &[1], 1.0, &mut nats);
         assert!(nats.iter().all(|nats| nats.is_nan()), "{nats:?}");
     }

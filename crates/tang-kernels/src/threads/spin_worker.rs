@@ -260,13 +260,11 @@ mod tests {
             },
             &mut || other = right.iter().sum(),
         );
-        match helped {
-            true => (own + other, true),
-            false => {
-                assert_eq!((own, other), (0, 0), "something was done");
-                (numbers.iter().sum(), false)
-            }
+        if helped {
+            return (own + other, true);
         }
+        assert_eq!((own, other), (0, 0), "something was done");
+        (numbers.iter().sum(), false)
     }
 
     /// Runs `work` until it gives something: with one processor for both,
