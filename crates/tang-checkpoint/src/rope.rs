@@ -79,8 +79,32 @@ impl Rope {
         }
     }
 
+    /// Cosines and sines of the angles at some positions (Su et al., *RoFormer*, 2021), each
+    /// `[positions, head_dim / 2]`:
+    ///
+    /// ```text
+    /// cos[p, i] = factor cos(p frequency[i]), sin[p, i] = factor sin(p frequency[i])
+    /// ```
+    pub fn tables(
+        &self,
+        head_dim: usize,
+        positions: impl IntoIterator<Item = usize>,
+    ) -> (Vec<f32>, Vec<f32>) {
+        let frequencies = self.frequencies(head_dim);
+        let factor = self.attention_factor();
+        let (mut cos, mut sin) = (Vec::new(), Vec::new());
+        for position in positions {
+            for frequency in &frequencies {
+                let angle = position as f64 * frequency;
+                cos.push((factor * angle.cos()) as f32);
+                sin.push((factor * angle.sin()) as f32);
+            }
+        }
+        (cos, sin)
+    }
+
     /// The angle by which each pair of a head turns from one position to the next, in radians.
-    pub fn frequencies(&self, head_dim: usize) -> Vec<f64> {
+    fn frequencies(&self, head_dim: usize) -> Vec<f64> {
         let pairs = 0..head_dim / 2;
         // theta^(-2 i / head_dim)
         let frequency = |pair| self.theta.powf(-2.0 * pair as f64 / head_dim as f64);
@@ -132,7 +156,7 @@ impl Rope {
     }
 
     /// Multiplier of cosines and sines.
-    pub fn attention_factor(&self) -> f64 {
+    fn attention_factor(&self) -> f64 {
         match self.scaling {
             RopeScaling::Yarn {
                 attention_factor, ..

@@ -29,7 +29,8 @@ impl Rotation {
             Some(start) => &[start][..],
             None => positions.starts(),
         };
-        let (cos, sin) = tables(rope, head_dim, starts, length);
+        let positions = starts.iter().flat_map(|start| *start..start + length);
+        let (cos, sin) = rope.tables(head_dim, positions);
         let shape = [starts.len(), length, head_dim / 2];
         Self {
             cos: Tensor::from_data(TensorData::new(cos, shape), device),
@@ -45,28 +46,6 @@ impl Rotation {
     pub(crate) fn apply(&self, projected: Tensor<3>, heads: usize) -> Tensor<3> {
         rotary(projected, self.cos.clone(), self.sin.clone(), heads)
     }
-}
-
-/// Cosines and sines of `length` new tokens of each row, the first of which stands at its start: each
-/// `[rows, length, head_dim / 2]`, for both numbers of a pair have one angle.
-pub(crate) fn tables(
-    rope: &Rope,
-    head_dim: usize,
-    starts: &[usize],
-    length: usize,
-) -> (Vec<f32>, Vec<f32>) {
-    let frequencies = rope.frequencies(head_dim);
-    let factor = rope.attention_factor();
-    let positions = starts.iter().flat_map(|start| *start..start + length);
-    let (mut cos, mut sin) = (Vec::new(), Vec::new());
-    for position in positions {
-        for frequency in &frequencies {
-            let angle = position as f64 * frequency;
-            cos.push((factor * angle.cos()) as f32);
-            sin.push((factor * angle.sin()) as f32);
-        }
-    }
-    (cos, sin)
 }
 
 #[cfg(test)]

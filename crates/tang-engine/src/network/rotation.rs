@@ -12,26 +12,13 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// The rotation of tokens at these positions:
-    ///
-    /// ```text
-    /// cos[p, i] = factor cos(p frequency[i]), sin[p, i] = factor sin(p frequency[i])
-    /// ```
+    /// The rotation of tokens at these positions.
     pub(crate) fn new(
         rope: &Rope,
         head_dim: usize,
         positions: impl IntoIterator<Item = usize>,
     ) -> Self {
-        let frequencies = rope.frequencies(head_dim);
-        let factor = rope.attention_factor();
-        let (mut cos, mut sin) = (Vec::new(), Vec::new());
-        for position in positions {
-            for frequency in &frequencies {
-                let angle = position as f64 * frequency;
-                cos.push((factor * angle.cos()) as f32);
-                sin.push((factor * angle.sin()) as f32);
-            }
-        }
+        let (cos, sin) = rope.tables(head_dim, positions);
         Self { cos, sin }
     }
 }
