@@ -10,7 +10,7 @@ use crate::{
     hf_tensors::{from_hf, to_hf},
     json_file,
     tensor_file::TensorFile,
-    weight_files::{read_weights, weights_name},
+    weight_files::{StoredWeights, read_weights, weights_name},
 };
 
 const CONFIG_FILE: &str = "config.json";
@@ -55,13 +55,31 @@ impl ModelFolder {
             });
         }
         let bytes = read_at_most(MAX_CONFIG, &config_path).map_err(ModelError::io(&config_path))?;
-        let json: Value = json_file::parse(&bytes, &config_path)?;
-        let config =
-            ModelConfig::try_from(json).map_err(|e| ModelError::damaged(&config_path, e))?;
-        let is_parameter = |name: &str| config.family.canonical_name(name).is_some();
-        let mut stored = read_weights(path, is_parameter)?;
-        let weights = from_hf(&config, stored.tensors)
-            .map_err(|e| ModelError::damaged(&path.join(weights_name(path)), e))?;
+        let config = parse_config(&bytes, &config_path)?;
+        let stored = read_weights(path, is_parameter(&config))?;
+        Self::new(config, stored, &path.join(weights_name(path)))
+    }
+
+    /// Reads the bytes of `config.json` and of `model.safetensors`, such as those of a model that is part of
+    /// a program.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Damaged`] if they are not what they should be, or describe a model that is not
+    /// computed here.
+    pub fn from_bytes(config: &[u8], weights: &[u8]) -> Result<Self, ModelError> {
+        let path = Path::new(WEIGHTS_FILE);
+        let config = parse_config(config, Path::new(CONFIG_FILE))?;
+        let stored = TensorFile::from_part(weights, path, is_parameter(&config))?;
+        Self::new(config, stored.into(), path)
+    }
+
+    fn new(
+        config: ModelConfig,
+        mut stored: StoredWeights,
+        path: &Path,
+    ) -> Result<Self, ModelError> {
+        let weights = from_hf(&config, stored.tensors).map_err(|e| ModelError::damaged(path, e))?;
         Ok(Self {
             config,
             weights,
@@ -122,6 +140,15 @@ impl ModelFolder {
     }
 }
 
+fn parse_config(bytes: &[u8], path: &Path) -> Result<ModelConfig, ModelError> {
+    let json: Value = json_file::parse(bytes, path)?;
+    ModelConfig::try_from(json).map_err(|e| ModelError::damaged(path, e))
+}
+
+fn is_parameter(config: &ModelConfig) -> impl Fn(&str) -> bool {
+    |name| config.family.canonical_name(name).is_some()
+}
+
 fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), ModelError> {
     write_atomically(path, format!("{value:#}\n").as_bytes()).map_err(ModelError::io(path))
 }
@@ -172,6 +199,25 @@ mod tests {
             let opened = ModelFolder::open(saved.folder.path()).unwrap();
             assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
             assert_eq!(saved.open().unwrap().1, saved.weights);
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_as_their_files() {
+        let saved = Saved::new(ModelConfig::tang_4l(11));
+        let config = std::fs::read(saved.file(CONFIG_FILE)).unwrap();
+        let weights = std::fs::read(saved.file(WEIGHTS_FILE)).unwrap();
+        let opened = ModelFolder::from_bytes(&config, &weights).unwrap();
+        assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
+        assert_eq!(opened.into_parts(), saved.open().unwrap());
+        for (config, weights, wanted) in [
+            (&b"{"[..], &weights[..], "config.json: not JSON"),
+            (&config, &weights[..9], "model.safetensors: not a readable"),
+        ] {
+            let error = ModelFolder::from_bytes(config, weights)
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with(wanted), "{error}");
         }
     }
 

@@ -30,7 +30,8 @@ impl TensorFile {
         Self::from_part(bytes, path, |_| true)
     }
 
-    fn from_part(
+    /// Reads the tensors in the contents of a file of which the name is wanted.
+    pub(crate) fn from_part(
         bytes: &[u8],
         path: &Path,
         is_wanted: impl Fn(&str) -> bool,

@@ -37,6 +37,15 @@ pub(crate) struct StoredWeights {
     pub metadata: BTreeMap<String, String>,
 }
 
+impl From<TensorFile> for StoredWeights {
+    fn from(TensorFile { tensors, metadata }: TensorFile) -> Self {
+        Self {
+            tensors: tensors.into_iter().collect(),
+            metadata,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Index {
     weight_map: BTreeMap<String, String>,
@@ -68,11 +77,7 @@ pub(crate) fn read_weights(
     if !path.exists() {
         return Err(missing(folder));
     }
-    let TensorFile { tensors, metadata } = TensorFile::read(&path, is_wanted)?;
-    Ok(StoredWeights {
-        tensors: tensors.into_iter().collect(),
-        metadata,
-    })
+    Ok(TensorFile::read(&path, is_wanted)?.into())
 }
 
 /// One file goes before shards, as in transformers.

@@ -71,17 +71,29 @@ impl Vocabulary {
             path: path.clone(),
             source,
         })?;
-        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&text);
+        Self::from_bytes(&text, &path)
+    }
+
+    /// Reads the contents of a [`TOKENIZER_FILE`]; `path` is for error messages.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](Self::load), without [`TokenizerError::Io`].
+    pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, TokenizerError> {
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let file: StoredFile =
             serde_json::from_slice(text).map_err(|error| TokenizerError::Json {
-                path: path.clone(),
+                path: path.to_owned(),
                 reason: match FileKind::of(text) {
                     None | Some(FileKind::Json) => escape_value(&error.to_string()),
                     Some(kind) => kind.to_string(),
                 },
             })?;
         file.into_vocabulary()
-            .map_err(|damage| TokenizerError::Damaged { path, damage })
+            .map_err(|damage| TokenizerError::Damaged {
+                path: path.to_owned(),
+                damage,
+            })
     }
 }
 
