@@ -3,26 +3,33 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Subcommand;
+use clap::{CommandFactory, Parser};
+
+use crate::training::{bench_train, devices, train};
 
 mod acrostic;
 mod bench_cache;
 mod bench_decode;
-mod bench_train;
 mod check;
 mod continue_from;
 mod data;
-mod devices;
 mod eval;
 mod kv_cost;
 mod logits;
 mod next;
 mod report;
-mod train;
 mod write;
 
-/// What `tang` can do.
-#[derive(Subcommand)]
+/// All commands and flags. A word such as -1 is a value, not an unknown flag.
+pub fn command_line() -> clap::Command {
+    Command::command().mut_subcommands(|command| {
+        command.mut_args(|argument| argument.allow_negative_numbers(true))
+    })
+}
+
+/// Regulated Tang verse from a small GPT: acrostics, continuations, fixed forms
+#[derive(Parser)]
+#[command(name = "tang", version)]
 pub enum Command {
     /// Build the corpus: fetch the poems or read your own, clean and split them
     Data(data::Options),
@@ -36,7 +43,7 @@ pub enum Command {
     Write(write::Options),
     /// Judge poems by rhyme and tones
     Check(check::Options),
-    /// Compare what a model expects next with what the corpus has
+    /// Compare a model's probabilities of the next character with the corpus
     Next(next::Options),
     /// Print the logits of every token at every position of a text (see `next` for a readable list)
     Logits(logits::Options),
@@ -44,24 +51,20 @@ pub enum Command {
     Eval(eval::Options),
     /// Measure a model and write report.md into its folder, in place of an older one
     Report(report::Options),
-    /// Measure what the key/value cache does: results, work, memory, time; prints and writes a report
+    /// Measure the key/value cache: results, work, memory, time; prints and writes a report
     BenchCache(bench_cache::Options),
     /// Measure how near decoding comes to the speed of the memory; prints and writes a report
     BenchDecode(bench_decode::Options),
     /// Measure the speed of training, beside another program; prints and writes a report
     BenchTrain(bench_train::Options),
-    /// Work out what a key/value cache of any geometry costs; needs no model
+    /// Work out the cost of a key/value cache of any geometry; needs no model
     KvCost(kv_cost::Options),
-    /// List what can compute: the CPU, and GPUs where the program was built for them
+    /// List the devices: the CPU, and GPUs where the program was built for them
     Devices(devices::Options),
 }
 
 impl Command {
     /// Runs the command.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps it from its result.
     pub fn run(&self) -> Result<ExitCode> {
         match self {
             Self::Train(options) => return train::run(options),

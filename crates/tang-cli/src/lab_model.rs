@@ -10,8 +10,8 @@ use tang_files::escape_value;
 use tang_lab::LabModel;
 
 use crate::{
-    device_args::Place,
-    loaded_model::{CheckpointArgs, LoadedModel},
+    args::checkpoint_args::CheckpointArgs, device_args::Place, loaded_model::LoadedModel,
+    model::embedded_model::EMBEDDED,
 };
 
 /// Opens a model to measure, named after its folder.
@@ -20,7 +20,10 @@ use crate::{
 ///
 /// Those of [`CheckpointArgs::open`].
 pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
-    open(&checkpoint.checkpoint, &checkpoint.device.place()?)
+    open(
+        checkpoint.checkpoint.as_deref(),
+        &checkpoint.device.place()?,
+    )
 }
 
 /// Opens models to measure, each with a name of its own.
@@ -31,7 +34,7 @@ pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
 pub fn open_lab_models(checkpoints: &[PathBuf], place: &Place) -> Result<Vec<LabModel>> {
     let mut labs: Vec<LabModel> = Vec::new();
     for checkpoint in checkpoints {
-        let lab = open(checkpoint, place)?;
+        let lab = open(Some(checkpoint), place)?;
         ensure!(
             labs.iter().all(|other| other.name != lab.name),
             "two of the models are called {}, and so would be their plots: \
@@ -43,7 +46,7 @@ pub fn open_lab_models(checkpoints: &[PathBuf], place: &Place) -> Result<Vec<Lab
     Ok(labs)
 }
 
-fn open(checkpoint: &Path, place: &Place) -> Result<LabModel> {
+fn open(checkpoint: Option<&Path>, place: &Place) -> Result<LabModel> {
     let LoadedModel {
         model,
         threads,
@@ -53,7 +56,10 @@ fn open(checkpoint: &Path, place: &Place) -> Result<LabModel> {
         model,
         threads,
         vocabulary,
-        name: folder_name(checkpoint)?,
+        name: match checkpoint {
+            Some(folder) => folder_name(folder)?,
+            None => EMBEDDED.to_owned(),
+        },
     })
 }
 

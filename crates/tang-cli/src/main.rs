@@ -10,67 +10,60 @@ use clap::FromArgMatches;
 use tang_corpus::CorpusError;
 
 use crate::{
-    command_line::{Cli, command_line},
-    error_message::{error_message, is_closed_pipe},
-    interrupt::INTERRUPTED,
-    note::note,
-    usage_error::usage_error,
+    commands::{Command, command_line},
+    output::{
+        error_message::{NotBuilt, error_message, is_closed_pipe},
+        print::note,
+        usage_error::{USAGE, usage_error},
+    },
+    system::stop_request::INTERRUPTED,
 };
 
+mod args;
 mod bench_output;
-mod command_line;
 mod commands;
-mod corpus_build;
-mod device_args;
-mod error_message;
-mod example_heads;
-mod given;
-mod interrupt;
-mod json_output;
+mod input;
 mod lab_model;
-mod loaded_model;
-mod note;
-mod number;
+mod model;
 mod older_report;
-mod path_output;
-mod peer;
-mod poem_generation;
-mod poem_input;
-mod poem_output;
-mod poem_text;
-mod progress;
-mod rule_args;
-mod sampling_args;
-mod search_args;
-mod setting_args;
-mod shell_word;
-mod source_commit;
-mod stop_request;
-mod threads;
-mod training_environment;
-mod training_plan;
-mod training_race;
-mod training_watch;
-mod usage_error;
-mod user_text;
-mod verdict_output;
+mod output;
+mod system;
+#[cfg(feature = "train")]
+mod training;
+#[cfg(not(feature = "train"))]
+#[path = "without_training.rs"]
+mod training;
+
+// Paths in files that are being rewritten elsewhere.
+use crate::{
+    args::{device_args, number, search_args, setting_args},
+    input::corpus_build,
+    model::{example_heads, loaded_model},
+    output::{print as json_output, print as note, print as path_output},
+    system::{source_commit, threads},
+};
+#[cfg(feature = "train")]
+use training::{
+    environment as training_environment, peer, race as training_race, watch as training_watch,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let matches = command_line().try_get_matches();
-    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let command = match matches.and_then(|matches| Command::from_arg_matches(&matches)) {
+        Ok(command) => command,
         Err(error) => return usage_error(error),
     };
-    match cli.command.run() {
+    match command.run() {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             note(format_args!("error: {}", error_message(&error)));
             match error.downcast_ref() {
                 Some(CorpusError::Interrupted) => ExitCode::from(INTERRUPTED),
+                _ if error.is::<NotBuilt>() => ExitCode::from(USAGE),
                 _ => ExitCode::FAILURE,
             }
         }

@@ -5,12 +5,12 @@ use clap::Args;
 use tang_prosody::{Form, Layout, LineLength, Template, is_han};
 
 use crate::{
-    given::Given,
-    poem_generation::{Assignment, write_poems},
-    poem_output::Breaks,
-    rule_args::RuleArgs,
-    sampling_args::SamplingArgs,
-    user_text::UserText,
+    args::{rule_args::RuleArgs, sampling_args::SamplingArgs},
+    input::{given::Given, user_text::UserText},
+    output::{
+        poem_output::Breaks,
+        poem_writer::{Assignment, write_poems},
+    },
 };
 
 /// The most lines that a poem may have.
@@ -20,15 +20,15 @@ const MAX_HEADS: usize = 16;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang acrostic 春眠不觉 --line 5")]
 pub struct Options {
-    /// One character for each line, 1 to 16
+    /// One character per line, 1 to 16
     heads: String,
-    /// Where in its line each character stands, counted from 1: 1 is 藏头, the last 藏尾
+    /// Place of each character in its line, counted from 1: 1 is 藏头, the last 藏尾
     #[arg(long, value_name = "PLACE", default_value_t = 1, value_parser = place)]
     place: i64,
-    /// 五绝, 七绝, 五律 or 七律; it must have as many lines as there are characters
+    /// 五绝, 七绝, 五律 or 七律, with as many lines as there are characters
     #[arg(long)]
     form: Option<Form>,
-    /// Characters a line, 5 or 7 [default: 7, or as the form has it]
+    /// Characters per line, 5 or 7 [default: 7, or that of the form]
     #[arg(long, value_name = "LENGTH")]
     line: Option<LineLength>,
     #[command(flatten)]
@@ -37,22 +37,19 @@ pub struct Options {
     sampling: SamplingArgs,
 }
 
-/// Prints the poems, one line of verse a line.
+/// Prints the poems, one line of verse per line.
 pub fn run(options: &Options) -> Result<()> {
     let heads = UserText::new(&options.heads);
     let layout = layout(heads.len(), options.form, options.line)?;
     let length = layout.line_length().chars();
-    let column = usize::try_from(options.place).ok();
-    let column = column.filter(|place| (1..=length).contains(place));
+    let place = options.place;
+    let column = (1..=length).position(|column| column as i64 == place);
     let column = column.with_context(|| {
-        format!(
-            "--place {} is not in a line of {length} characters: use 1 to {length}",
-            options.place
-        )
+        format!("--place {place} is not in a line of {length} characters: use 1 to {length}")
     })?;
     let loaded = options.sampling.checkpoint.open()?;
     let read = heads.read_lines(is_han, options.rules.sounds(), &loaded.vocabulary)?;
-    let template = Template::acrostic(&read, layout, column - 1)?;
+    let template = Template::acrostic(&read, layout, column)?;
     let given = Given::fixed(heads, &template);
     let assignment = Assignment {
         task: options.rules.task(&template, &given, &loaded)?,
@@ -62,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
     write_poems(&assignment, &loaded, &options.sampling)
 }
 
-/// Any whole number; which are possible, the line says.
+/// Any whole number: the length of the line decides which are possible.
 fn place(text: &str) -> Result<i64, String> {
     let number = text.parse();
     number.map_err(|_| "not a whole number: use 1 to 7".to_owned())

@@ -11,20 +11,21 @@ use clap::Args;
 use tang_prosody::Verdict;
 
 use crate::{
-    error_message::{error_message, is_closed_pipe},
-    json_output::write_json,
-    note::note,
-    poem_input::{left_out, read_page},
-    verdict_output::{Judge, JudgedPoem, write_poem, write_summary},
+    input::poem_input::{left_out, read_page},
+    output::{
+        error_message::{error_message, is_closed_pipe},
+        print::{note, write_json},
+        verdict_output::{JudgedPoem, judge, write_poem, write_summary},
+    },
 };
 
-/// The most poems that are shown each.
+/// The most poems that are shown one by one.
 const SHOWN: usize = 20;
 
-/// What nobody can read.
+/// The exit code where there is no poem to read.
 const UNREADABLE: u8 = 2;
 
-/// What the output and the exit code mean.
+/// Meaning of the output and of the exit code.
 const HELP: &str = "\
 A poem passes if its even lines rhyme and its tones follow one of four sequences at positions 2, 4, 6
 and at the ends of the lines, or are saved in the next line (对句救). Each tone is shown: 平 level, 仄
@@ -49,15 +50,15 @@ pub struct Options {
     /// Forbid 孤平, 三平调 and 对句救, too
     #[arg(long)]
     strict: bool,
-    /// Print a table of shares by form only, as for more than 20 poems
+    /// Print only a table of shares by form, as for more than 20 poems
     #[arg(long)]
     summary: bool,
-    /// Print one JSON object a poem
+    /// Print one JSON object per poem
     #[arg(long, conflicts_with = "summary")]
     json: bool,
 }
 
-/// Prints a verdict a poem, or a table.
+/// Prints a verdict per poem, or a table.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let page = match read_page(&options.file) {
         Ok(page) => page,
@@ -69,21 +70,20 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     if !page.left_out.is_empty() {
         note(format_args!("left out: {}", left_out(&page.left_out)));
     }
-    let judge = Judge::default();
-    let judged: Vec<JudgedPoem> = page.texts.iter().map(|text| judge.judge(text)).collect();
+    let judged = judge(&page.texts);
     match print(options, &judged).map_err(anyhow::Error::from) {
-        // A reader that has enough still wants the verdict.
+        // After a reader that has closed stdout, the exit code still is the verdict.
         Err(error) if is_closed_pipe(&error) => {}
         result => result?,
     }
-    let passes = |verdict: &Verdict| {
-        if options.strict {
-            verdict.passes_strictly()
-        } else {
-            verdict.passes()
-        }
+    let passes = if options.strict {
+        Verdict::passes_strictly
+    } else {
+        Verdict::passes
     };
-    let all = judged.iter().all(|poem| poem.verdict().is_some_and(passes));
+    let all = judged
+        .iter()
+        .all(|poem| poem.verdict.as_ref().is_some_and(passes));
     Ok(if all {
         ExitCode::SUCCESS
     } else {
@@ -95,9 +95,9 @@ fn print(options: &Options, judged: &[JudgedPoem]) -> io::Result<()> {
     // Colours go to terminals only, and not where NO_COLOR is set.
     let mut out = BufWriter::new(anstream::AutoStream::auto(io::stdout().lock()));
     if options.json {
-        judged
-            .iter()
-            .try_for_each(|poem| write_json(&mut out, poem))?;
+        for poem in judged {
+            write_json(&mut out, poem)?;
+        }
     } else if options.summary || judged.len() > SHOWN {
         if !options.summary {
             note(format_args!(

@@ -5,24 +5,25 @@ use clap::Args;
 use tang_generate::Task;
 
 use crate::{
-    given::Given,
-    poem_generation::{Assignment, write_poems},
-    poem_output::Breaks,
-    sampling_args::SamplingArgs,
-    user_text::UserText,
+    args::sampling_args::SamplingArgs,
+    input::{given::Given, user_text::UserText},
+    output::{
+        poem_output::Breaks,
+        poem_writer::{Assignment, write_poems},
+    },
 };
 
-/// What to go on from.
+/// The beginning of the poems.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang continue 春风 -n 3")]
 pub struct Options {
-    /// The beginning of the poem; each mark closes a line, as ， or 。
+    /// The beginning of the poem; each mark closes a line, like ， or 。
     text: String,
     #[command(flatten)]
     sampling: SamplingArgs,
 }
 
-/// Prints the poems, what was given included, one couplet a line.
+/// Prints the whole poems, one couplet per line.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
     let text = UserText::new(&options.text);

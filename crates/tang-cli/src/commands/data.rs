@@ -10,12 +10,12 @@ use clap::Args;
 use tang_corpus::{CorpusError, CorpusFolder, Statistics};
 
 use crate::{
-    corpus_build::{CORPUS_FOLDER, build_corpus},
-    note::note,
-    stop_request::StopRequest,
+    input::corpus_build::{CORPUS_FOLDER, build_corpus},
+    output::print::note,
+    system::stop_request::StopRequest,
 };
 
-/// Where the poems come from and where they go.
+/// The source of the poems, and the folder for them.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang data --from poems.txt --out data")]
 pub struct Options {
@@ -28,29 +28,29 @@ pub struct Options {
     out: PathBuf,
 }
 
-/// Builds the corpus, if it is not there, and prints what it is made of.
+/// Builds the corpus, if it is not there, and prints its statistics.
 pub fn run(options: &Options) -> Result<()> {
     let folder = CorpusFolder::new(&options.out);
-    let there = match options.from {
-        Some(_) => None,
-        None => existing(&folder)?,
+    let from = options.from.as_deref();
+    let there = if from.is_none() {
+        existing(&folder)?
+    } else {
+        None
     };
-    let poems = match there {
-        Some(poems) => {
-            note(format_args!(
-                "the corpus in {} is there already; `--from PATH` replaces it",
-                options.out.display()
-            ));
-            poems
-        }
-        None => build_corpus(options.from.as_deref(), &folder, &StopRequest::watch()?)?.poems,
+    let poems = if let Some(poems) = there {
+        note(format_args!(
+            "the corpus in {} is there already; `--from PATH` replaces it",
+            options.out.display()
+        ));
+        poems
+    } else {
+        build_corpus(from, &folder, &StopRequest::watch()?)?.poems
     };
     writeln!(io::stdout().lock(), "{}", Statistics::of(&poems))?;
     Ok(())
 }
 
-/// The poems of a corpus that is there whole. One that was changed may be the user's own work, and
-/// is left alone.
+/// The poems of a complete corpus. One that was changed may be the user's own work: an error.
 fn existing(folder: &CorpusFolder) -> Result<Option<Vec<String>>> {
     match folder.open().and_then(|_| folder.poems()) {
         Ok(poems) => Ok(Some(poems)),

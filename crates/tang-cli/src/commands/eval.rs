@@ -14,10 +14,10 @@ use tang_lab::EvalOptions;
 use tang_prosody::Form;
 
 use crate::{
+    args::checkpoint_args::CheckpointArgs,
     corpus_build::{CORPUS_FOLDER, open_split},
     json_output::write_json,
     lab_model::open_lab_model,
-    loaded_model::CheckpointArgs,
     note::note,
     number::whole,
     search_args::SearchArgs,

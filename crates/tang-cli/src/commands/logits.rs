@@ -6,17 +6,18 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use serde::Serialize;
 use tang_checkpoint::ModelFolder;
-use tang_engine::{Logits, Model, Threads};
+use tang_engine::{Model, Threads};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
-    loaded_model::{CheckpointArgs, ready},
-    number::whole,
-    user_text::UserText,
+    args::{checkpoint_args::CheckpointArgs, number::whole},
+    input::user_text::UserText,
+    model::loaded_model::ready,
+    output::print::write_json,
 };
 
-/// The text, or token ids for a model without a vocabulary. A row a position, the newline before the
-/// text first; a number a token id.
+/// The text, or token ids for a model without a vocabulary. Output: one row per position, the newline before the
+/// text first, with one number per token id.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang logits 春风 --json")]
 pub struct Options {
@@ -39,7 +40,7 @@ struct LogitsJson<'a> {
     logits: Vec<&'a [f32]>,
 }
 
-/// Prints a row of logits a position.
+/// Prints a row of logits per position.
 pub fn run(options: &Options) -> Result<()> {
     let (model, threads, tokens) = options.open()?;
     let size = model.config().vocab_size;
@@ -55,44 +56,36 @@ pub fn run(options: &Options) -> Result<()> {
     let logits = decoder.position_logits(&tokens)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.json {
-        let json = LogitsJson {
-            tokens: &tokens,
-            logits: logits.rows().collect(),
-        };
-        // Its own error would hide that of stdout.
-        serde_json::to_writer(&mut out, &json).map_err(io::Error::from)?;
-        writeln!(out)?;
+        let (tokens, logits) = (&tokens, logits.rows().collect());
+        write_json(&mut out, &LogitsJson { tokens, logits })?;
     } else {
-        write_rows(&mut out, &logits)?;
+        for row in logits.rows() {
+            let numbers: Vec<String> = row.iter().map(|logit| format!("{logit:.6}")).collect();
+            writeln!(out, "{}", numbers.join(" "))?;
+        }
     }
     Ok(out.flush()?)
 }
 
 impl Options {
     fn open(&self) -> Result<(Box<dyn Model>, Threads, Vec<TokenId>)> {
-        let Some(text) = &self.text else {
-            let folder = &self.checkpoint.checkpoint;
-            // With a vocabulary, tokens without a character are left out.
-            if Vocabulary::load(folder).is_ok() {
-                let loaded = self.checkpoint.open()?;
-                return Ok((loaded.model, loaded.threads, self.ids.clone()));
-            }
-            let folder = ModelFolder::open(folder)?;
-            let (model, threads) = ready(folder, &self.checkpoint.device.place()?)?;
+        if let (None, Some(folder)) = (&self.text, &self.checkpoint.checkpoint)
+            && Vocabulary::load(folder).is_err()
+        {
+            let place = self.checkpoint.device.place()?;
+            let (model, threads) = ready(ModelFolder::open(folder)?, &place)?;
             return Ok((model, threads, self.ids.clone()));
-        };
+        }
+        // With a vocabulary, tokens without a character are left out.
         let loaded = self.checkpoint.open()?;
-        let text = UserText::new(text).read(&loaded.vocabulary)?;
-        let mut tokens = vec![NEWLINE];
-        tokens.extend(loaded.vocabulary.encode(&text)?);
+        let tokens = match &self.text {
+            Some(text) => {
+                let text = UserText::new(text).read(&loaded.vocabulary)?;
+                let tokens = loaded.vocabulary.encode(&text)?;
+                [&[NEWLINE], &tokens[..]].concat()
+            }
+            None => self.ids.clone(),
+        };
         Ok((loaded.model, loaded.threads, tokens))
     }
-}
-
-fn write_rows(out: &mut impl Write, logits: &Logits) -> io::Result<()> {
-    for row in logits.rows() {
-        let numbers: Vec<String> = row.iter().map(|logit| format!("{logit:.6}")).collect();
-        writeln!(out, "{}", numbers.join(" "))?;
-    }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! `tang next`: what a model expects next, beside what the corpus has.
+//! `tang next`: the likeliest next characters, beside those of the corpus.
 
 use std::{
     io::{self, Write},
@@ -13,20 +13,20 @@ use tang_files::escape_value;
 use tang_generate::{Task, next_tokens};
 
 use crate::{
-    corpus_build::{CORPUS_FOLDER, read_corpus},
-    json_output::write_json,
-    loaded_model::{CheckpointArgs, LoadedModel},
-    note::note,
-    number::whole,
-    user_text::UserText,
+    args::{checkpoint_args::CheckpointArgs, number::whole},
+    input::{
+        corpus_build::{CORPUS_FOLDER, read_corpus},
+        user_text::UserText,
+    },
+    output::print::{note, write_json},
 };
 
-/// After what to look, and how far.
+/// The text, and the length of the list.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang next 春风 --top 5")]
 pub struct Options {
-    /// What the next character follows; to the model it is the beginning of a poem, in the corpus it
-    /// counts wherever it stands; '' is the place before the first character
+    /// The text before the next character: for the model the beginning of a poem, in the corpus any place;
+    /// '' is the beginning of a poem for both
     text: String,
     /// Number of characters to list
     #[arg(long, value_name = "K", default_value_t = 8, value_parser = whole(1..=u32::MAX))]
@@ -34,7 +34,7 @@ pub struct Options {
     /// A corpus folder, or a text file of poems [default: data, left out if missing]
     #[arg(long, value_name = "PATH")]
     corpus: Option<PathBuf>,
-    /// Print one JSON object a character
+    /// Print one JSON object per character
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -48,13 +48,13 @@ struct Row {
     character: char,
     /// Probability under the model, 0 to 1.
     model: f64,
-    /// Relative frequency in the corpus, 0 to 1; none without a corpus, or if the text is not in it.
+    /// Relative frequency in the corpus, 0 to 1; `None` without a corpus, or if the text is not in it.
     corpus: Option<f64>,
-    /// How often it follows in the corpus.
+    /// Count in the corpus.
     count: Option<usize>,
 }
 
-/// Prints the most likely characters.
+/// Prints the likeliest characters.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
     let text = UserText::new(&options.text).read(&loaded.vocabulary)?;
@@ -63,24 +63,36 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         Task::continuation(&text, &loaded.vocabulary)?
     };
-    let in_corpus = poems(options.corpus.as_deref())?.map(|poems| {
+    let poems = poems(options.corpus.as_deref())?;
+    let in_corpus = poems.map(|poems| {
         if text.is_empty() {
             NextCharacters::first(&poems)
         } else {
             NextCharacters::count(&poems, &text)
         }
     });
-    let rows = rows(&loaded, &task, options.top as usize, in_corpus.as_ref())?;
-    let mut out = io::stdout().lock();
-    if options.json {
-        for row in &rows {
-            write_json(&mut out, row)?;
-        }
-        return Ok(());
+    let tokens = next_tokens(&mut *loaded.cached(), task.prompt(), options.top as usize)?;
+    let mut rows = Vec::new();
+    for (rank, next) in (1..).zip(tokens) {
+        let character = loaded.vocabulary.char(next.token);
+        let character = character.expect("each token of an opened model has a character");
+        rows.push(Row::new(
+            rank,
+            character,
+            next.probability,
+            in_corpus.as_ref(),
+        ));
     }
-    writeln!(out, "rank  character  model %  corpus %  count")?;
+    let mut out = io::stdout().lock();
+    if !options.json {
+        writeln!(out, "rank  character  model %  corpus %  count")?;
+    }
     for row in &rows {
-        writeln!(out, "{}", table_line(row))?;
+        if options.json {
+            write_json(&mut out, row)?;
+        } else {
+            writeln!(out, "{}", table_line(row))?;
+        }
     }
     Ok(())
 }
@@ -101,36 +113,24 @@ fn poems(path: Option<&Path>) -> Result<Option<Vec<String>>> {
     }
 }
 
-fn rows(
-    loaded: &LoadedModel,
-    task: &Task,
-    top: usize,
-    in_corpus: Option<&NextCharacters>,
-) -> Result<Vec<Row>> {
-    let mut decoder = loaded.cached();
-    let tokens = next_tokens(&mut *decoder, task.prompt(), top)?;
-    let characters: String = loaded
-        .vocabulary
-        .decode(&tokens.iter().map(|next| next.token).collect::<Vec<_>>())?;
-    Ok((1..)
-        .zip(characters.chars().zip(&tokens))
-        .map(|(rank, (character, next))| {
-            let count = in_corpus.map(|next| {
-                let found = next.counts.iter().find(|(c, _)| *c == character);
-                found.map_or(0, |(_, count)| *count)
-            });
-            let occurrences = in_corpus.map_or(0, |next| next.occurrences);
-            Row {
-                rank,
-                character,
-                model: next.probability,
-                corpus: count
-                    .filter(|_| occurrences > 0)
-                    .map(|count| count as f64 / occurrences as f64),
-                count,
-            }
-        })
-        .collect())
+impl Row {
+    fn new(rank: usize, character: char, model: f64, in_corpus: Option<&NextCharacters>) -> Self {
+        let count = in_corpus.map(|next| {
+            let found = next.counts.iter().find(|(c, _)| *c == character);
+            found.map_or(0, |(_, count)| *count)
+        });
+        let total = in_corpus.map(|next| next.occurrences);
+        let total = total.filter(|total| *total > 0);
+        Self {
+            rank,
+            character,
+            model,
+            corpus: count
+                .zip(total)
+                .map(|(count, total)| count as f64 / total as f64),
+            count,
+        }
+    }
 }
 
 fn table_line(row: &Row) -> String {
@@ -139,17 +139,15 @@ fn table_line(row: &Row) -> String {
         '\n' => "⏎ ".to_owned(),
         c => escape_value(&c.to_string()),
     };
-    let corpus = row
-        .corpus
-        .map_or(String::new(), |share| format!("{:.1}", 100.0 * share));
-    let count = row.count.map_or(String::new(), |count| count.to_string());
-    format!(
-        "{:>4}  {character}         {:>5.1}  {corpus:>8}  {count:>5}",
-        row.rank,
-        100.0 * row.model
-    )
-    .trim_end()
-    .to_owned()
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let corpus = row.corpus.map(percent).unwrap_or_default();
+    let count = row.count.map(|count| count.to_string()).unwrap_or_default();
+    let model = percent(row.model);
+    let line = format!(
+        "{:>4}  {character}         {model:>5}  {corpus:>8}  {count:>5}",
+        row.rank
+    );
+    line.trim_end().to_owned()
 }
 
 #[cfg(test)]

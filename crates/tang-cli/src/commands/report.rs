@@ -7,13 +7,15 @@ use clap::Args;
 use tang_files::{escape_lines, write_atomically};
 
 use crate::{
-    lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note,
+    args::checkpoint_args::CheckpointArgs, lab_model::open_lab_model, note::note,
     older_report::check_report, path_output::print_path,
 };
 
 /// What to measure.
 #[derive(Args)]
 #[command(
+    // The report is written into the folder.
+    mut_arg("checkpoint", |folder| folder.required(true).help("Folder of the model")),
     after_help = "Example:\n  tang report --checkpoint checkpoints/runs/tang-4l-quick --quick"
 )]
 pub struct Options {
@@ -27,7 +29,8 @@ pub struct Options {
 /// Writes `report.md` into the folder of the model and prints its path.
 pub fn run(options: &Options) -> Result<()> {
     let lab = open_lab_model(&options.checkpoint)?;
-    let path = options.checkpoint.checkpoint.join("report.md");
+    let folder = options.checkpoint.checkpoint.as_deref();
+    let path = folder.context("no --checkpoint")?.join("report.md");
     check_report(&path)?;
     let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
     let report = escape_lines(&report);

@@ -2,25 +2,25 @@
 
 use anyhow::Result;
 use clap::Args;
-use tang_prosody::{Form, ProsodyError, Template};
+use tang_prosody::{Form, Template};
 
 use crate::{
-    given::Given,
-    poem_generation::{Assignment, write_poems},
-    poem_output::Breaks,
-    rule_args::RuleArgs,
-    sampling_args::SamplingArgs,
-    user_text::UserText,
+    args::{rule_args::RuleArgs, sampling_args::SamplingArgs},
+    input::{given::Given, user_text::UserText},
+    output::{
+        poem_output::Breaks,
+        poem_writer::{Assignment, write_poems},
+    },
 };
 
-/// Which form.
+/// The form, or a template.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang write --form 五律 --regulated --traditional")]
 pub struct Options {
     /// 五绝, 七绝, 五律 or 七律
     #[arg(long, default_value_t = Form::QiJue, conflicts_with = "template")]
     form: Form,
-    /// Lines with given characters in place, * for any other: '春****，眠****。'
+    /// Lines with given characters in place and * for all others: '春****，眠****。'
     #[arg(long, value_name = "LINES")]
     template: Option<String>,
     #[command(flatten)]
@@ -29,12 +29,9 @@ pub struct Options {
     sampling: SamplingArgs,
 }
 
-/// Prints the poems, one couplet a line.
+/// Prints the poems, one couplet per line.
 pub fn run(options: &Options) -> Result<()> {
     let typed = options.template.as_deref().map(UserText::new);
-    if let Some(text) = &typed {
-        check_lines(text)?;
-    }
     let loaded = options.sampling.checkpoint.open()?;
     let (template, given) = match typed {
         Some(text) => {
@@ -52,13 +49,4 @@ pub fn run(options: &Options) -> Result<()> {
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)
-}
-
-/// Refuses wrong lines before a model is opened. Wrong characters are told together with those that
-/// the model does not know.
-fn check_lines(text: &UserText) -> Result<(), ProsodyError> {
-    match Template::parse(&text.spaced(&text.printed(None))) {
-        Ok(_) | Err(ProsodyError::NotHan { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
 }

@@ -6,16 +6,17 @@ use serde_json::Value;
 
 use crate::{
     model::{argument, copied_model},
-    work::fails,
+    work::{SAMPLE, fails},
 };
 
 /// All commands that open a model.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 8] = [
     &["acrostic", "春眠"],
     &["continue", "春风"],
     &["write"],
     &["next", "春风"],
     &["logits", "春风"],
+    &["eval", "--corpus", SAMPLE],
     &["report"],
     &["bench-cache"],
 ];
@@ -29,13 +30,12 @@ fn all_fail(folder: &str, wanted: &str) {
 #[test]
 fn a_missing_model_is_told_with_what_to_do() {
     all_fail("no/such/folder", "no/such/folder holds no model");
-    for command in COMMANDS {
-        fails(
-            command,
-            1,
-            "checkpoints/tang-4l holds no model (config.json is missing): train one with `tang train`",
-        );
-    }
+    fails(
+        &["bench-cache"],
+        1,
+        "checkpoints/tang-4l holds no model (config.json is missing): train one with `tang train`",
+    );
+    fails(&["report"], 2, "--checkpoint <DIR>");
 }
 
 #[test]

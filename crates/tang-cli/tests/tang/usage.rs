@@ -44,10 +44,10 @@ fn examples_are_well_formed() {
         let help = prints(&[command, "--help"]);
         let example = help.split("Example:\n").nth(1).unwrap();
         let words = example.split_whitespace().skip(1);
-        // Whatever is missing here, it is not the usage that is wrong; two commands miss nothing.
+        // Usage is right, whatever file is missing.
         let code = match command {
             "check" => 2,
-            "kv-cost" | "devices" => 0,
+            "acrostic" | "continue" | "write" | "next" | "logits" | "kv-cost" | "devices" => 0,
             _ => 1,
         };
         let folder = tempfile::TempDir::new().unwrap();

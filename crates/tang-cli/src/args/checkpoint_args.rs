@@ -1,0 +1,25 @@
+//! Which model to use.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::{args::device_args::DeviceArgs, model::loaded_model::LoadedModel};
+
+/// Which model to use, and where it computes.
+#[derive(Args)]
+pub struct CheckpointArgs {
+    /// Folder of the model [default: tang-4l, which is part of this program]
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+impl CheckpointArgs {
+    /// Opens the model.
+    pub fn open(&self) -> Result<LoadedModel> {
+        LoadedModel::open(self.checkpoint.as_deref(), &self.device.place()?)
+    }
+}

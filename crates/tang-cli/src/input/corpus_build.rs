@@ -1,0 +1,93 @@
+//! Building the corpus folder.
+
+use std::path::Path;
+
+use tang_corpus::{Corpus, CorpusError, CorpusFolder, Npm, Split, Step};
+
+use crate::{
+    input::poem_input::left_out,
+    output::{print::note, progress::CorpusBars},
+    system::stop_request::StopRequest,
+};
+
+/// The default folder of the corpus.
+pub const CORPUS_FOLDER: &str = "data";
+
+/// Reads the poems at `from`, or fetches the published collection, and writes them and their split
+/// to `folder`. A request to stop ends npm first, and does not come between the files of the corpus. After an
+/// error, an older corpus is as it was.
+pub fn build_corpus(
+    from: Option<&Path>,
+    folder: &CorpusFolder,
+    request: &StopRequest,
+) -> Result<Corpus, CorpusError> {
+    // Before what may take minutes.
+    folder.check_place()?;
+    let mut bars = CorpusBars::new();
+    let corpus = match from {
+        Some(path) => Corpus::read(path, &mut |progress| bars.show(progress))?,
+        None => {
+            note("fetching the npm package chinese-poetry (85 MB)");
+            request.hold();
+            let npm = Npm::default().until(request.came());
+            Corpus::fetch(&npm, &mut |progress| {
+                if progress.step != Step::Fetch {
+                    request.release();
+                }
+                bars.show(progress);
+            })?
+        }
+    };
+    let split = Split::of(&corpus.poems)?;
+    request.hold();
+    folder.write(&corpus, &split)?;
+    request.release();
+    drop(bars);
+    note_kept(&corpus);
+    Ok(corpus)
+}
+
+/// Reads the poems of a file, and notes how many were not kept.
+pub fn read_corpus(path: &Path) -> Result<Corpus, CorpusError> {
+    let mut bars = CorpusBars::new();
+    let corpus = Corpus::read(path, &mut |progress| bars.show(progress))?;
+    drop(bars);
+    if corpus.poems.len() < corpus.counts.read || !corpus.left_out.is_empty() {
+        note_kept(&corpus);
+    }
+    Ok(corpus)
+}
+
+/// The split of a corpus folder, or of the poems in a file.
+pub fn open_split(path: &Path) -> Result<Split, CorpusError> {
+    if path.is_dir() {
+        CorpusFolder::new(path).open()
+    } else {
+        Split::of(&read_corpus(path)?.poems)
+    }
+}
+
+/// Notes the counts of texts that were kept and left out.
+fn note_kept(corpus: &Corpus) {
+    let counts = corpus.counts;
+    let mut text = format!(
+        "kept {} of {} texts: {} have another form, {} are repeats",
+        corpus.poems.len(),
+        counts.read,
+        counts.irregular,
+        counts.repeated
+    );
+    if corpus.rare > 0 {
+        text += &format!(
+            "; {} of right form have characters outside U+4E00 to U+9FFF",
+            corpus.rare
+        );
+    }
+    if let Some(first) = &corpus.first_unread {
+        text += &format!("; the first without a form: {first}");
+    }
+    if !corpus.left_out.is_empty() {
+        text += &format!("; left out: {}", left_out(&corpus.left_out));
+    }
+    note(text);
+}

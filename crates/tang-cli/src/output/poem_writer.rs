@@ -1,0 +1,253 @@
+//! From a task to printed poems.
+
+use std::io::{self, StdoutLock};
+
+use anyhow::{Result, ensure};
+use tang_engine::Decoder;
+use tang_generate::{
+    Batch, FinishReason, GenerateError, GenerationConfig, Generator, Search, Sequence, Task,
+    beam_search, best_of,
+};
+use tang_prosody::{COMMA, FULL_STOP};
+use tang_tokenizer::{TokenId, TokenizerError};
+
+use crate::{
+    args::sampling_args::SamplingArgs,
+    input::given::Given,
+    model::loaded_model::LoadedModel,
+    output::{
+        poem_output::{Breaks, PoemJson, PoemOutput, poem_text},
+        print::note,
+    },
+};
+
+/// The poem to write.
+pub struct Assignment {
+    /// Prompt and constraints.
+    pub task: Task,
+    /// The characters of the poem that were given.
+    pub given: Given,
+    /// The line breaks of the output.
+    pub breaks: Breaks,
+}
+
+/// Writes as many poems as the flags ask for and prints them to stdout. One that cannot be had is noted, and
+/// the others are printed; the error comes after them.
+pub fn write_poems(
+    assignment: &Assignment,
+    loaded: &LoadedModel,
+    sampling: &SamplingArgs,
+) -> Result<()> {
+    let configs = sampling.configs()?;
+    let (breaks, given) = (assignment.breaks, &assignment.given);
+    let mut writer = PoemWriter {
+        task: &assignment.task,
+        loaded,
+        sampling,
+        output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
+        failed: 0,
+    };
+    let mut decoder = if sampling.no_cache {
+        loaded.model.uncached(loaded.threads)
+    } else {
+        loaded.cached()
+    };
+    writer.write(&mut *decoder, configs)?;
+    ensure!(
+        writer.failed == 0,
+        "{} of {} poems cannot be written",
+        writer.failed,
+        sampling.number
+    );
+    Ok(())
+}
+
+struct PoemWriter<'a> {
+    task: &'a Task,
+    loaded: &'a LoadedModel,
+    sampling: &'a SamplingArgs,
+    output: PoemOutput<StdoutLock<'static>>,
+    /// Count of poems that cannot be had.
+    failed: usize,
+}
+
+impl PoemWriter<'_> {
+    fn write(
+        &mut self,
+        decoder: &mut dyn Decoder,
+        mut configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
+    ) -> Result<()> {
+        if self.sampling.stream {
+            return configs.try_for_each(|config| self.stream(decoder, &config));
+        }
+        let (task, context) = (self.task, self.loaded.context());
+        match self.sampling.search()? {
+            Search::Sample => {
+                let starts = configs.clone();
+                let starts =
+                    starts.map(move |config| Sequence::new(task.clone(), &config, context));
+                let mut poems = Batch::new(decoder, starts).zip(configs);
+                poems.try_for_each(|(poem, config)| self.take(poem, &config))
+            }
+            Search::BestOf(samples) => configs.try_for_each(|config| {
+                self.take(best_of(decoder, task, &config, samples, context), &config)
+            }),
+            Search::Beams(beams) => {
+                // One search finds all poems.
+                let config = configs.next().unwrap_or_default();
+                let start = Sequence::new(task.clone(), &config, context)?;
+                let found = beam_search(decoder, start, beams)?;
+                let wanted = self.sampling.number as usize;
+                if found.len() < wanted {
+                    note(format_args!(
+                        "no more than {} of {wanted} poems were found",
+                        found.len()
+                    ));
+                }
+                let mut found = (1..).zip(found.iter().take(wanted));
+                found.try_for_each(|(number, found)| {
+                    self.print(found, &config, None, &format!("poem {number}"))
+                })
+            }
+        }
+    }
+
+    fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
+        let context = self.loaded.context();
+        let mut generator = Generator::new(decoder, self.task.clone(), config, context)?;
+        let mut begun = false;
+        for step in generator.by_ref() {
+            let mut text = match step {
+                Ok(step) => self.text(&[step.token])?,
+                Err(error) => {
+                    if begun {
+                        self.output.end()?;
+                    }
+                    return self.fail(error, config);
+                }
+            };
+            // The prompt waits for the first step: one that is too long prints nothing.
+            if !begun {
+                self.output.begin()?;
+                text = self.text(self.task.prompt())? + &text;
+                begun = true;
+            }
+            text.chars().try_for_each(|c| self.output.push(c))?;
+            self.output.flush()?;
+        }
+        self.output.end()?;
+        self.note_unfinished(generator.sequence(), config, &name(config))
+    }
+
+    /// Prints the poem of a seed, or notes why it cannot be had.
+    fn take(
+        &mut self,
+        poem: Result<Sequence, GenerateError>,
+        config: &GenerationConfig,
+    ) -> Result<()> {
+        match poem {
+            Ok(poem) => self.print(&poem, config, Some(config.seed), &name(config)),
+            Err(error) => self.fail(error, config),
+        }
+    }
+
+    /// Notes why a poem cannot be had; an error if no other poem can be had either, or none was asked for.
+    fn fail(&mut self, error: GenerateError, config: &GenerationConfig) -> Result<()> {
+        if !matches!(error, GenerateError::NothingAllowed(_)) {
+            return Err(error.into());
+        }
+        let mut message = format!("{}: {error}", name(config));
+        // Without a draw, the same poem would come.
+        if config.temperature != 0.0 {
+            message += ", or take another --seed";
+        }
+        ensure!(self.sampling.number > 1, message);
+        self.failed += 1;
+        note(message);
+        Ok(())
+    }
+
+    fn print(
+        &mut self,
+        poem: &Sequence,
+        config: &GenerationConfig,
+        seed: Option<u64>,
+        name: &str,
+    ) -> Result<()> {
+        let text = self.text(poem.tokens())?;
+        if self.sampling.json {
+            self.output.json(PoemJson {
+                text,
+                seed,
+                finish_reason: finish_reason(poem).name(),
+                mean_log_prob: poem.mean_log_prob(),
+                tokens: poem.generated().len(),
+            })?;
+        } else {
+            self.output.poem(&text)?;
+        }
+        self.note_unfinished(poem, config, name)
+    }
+
+    fn note_unfinished(
+        &self,
+        poem: &Sequence,
+        config: &GenerationConfig,
+        name: &str,
+    ) -> Result<()> {
+        let limit = match finish_reason(poem) {
+            FinishReason::EndOfPoem => return Ok(()),
+            FinishReason::MaxNewTokens => {
+                format!("--max-new-tokens {} is reached", config.max_new_tokens)
+            }
+            FinishReason::ContextFull => format!(
+                "the model's context of {} characters is full",
+                self.loaded.context()
+            ),
+        };
+        let place = last_place(&self.text(poem.tokens())?);
+        note(format_args!("{name} is unfinished: {limit} {place}"));
+        Ok(())
+    }
+
+    fn text(&self, tokens: &[TokenId]) -> Result<String, TokenizerError> {
+        poem_text(&self.loaded.vocabulary, tokens)
+    }
+}
+
+fn name(config: &GenerationConfig) -> String {
+    format!("the poem of seed {}", config.seed)
+}
+
+/// The place where an unfinished poem ends.
+fn last_place(poem: &str) -> String {
+    let is_mark = |c| [COMMA, FULL_STOP].contains(&c);
+    let lines = poem.matches(is_mark).count();
+    match poem.chars().rev().take_while(|c| !is_mark(*c)).count() {
+        0 => format!("after line {lines}"),
+        characters => format!("and cuts line {} after character {characters}", lines + 1),
+    }
+}
+
+fn finish_reason(poem: &Sequence) -> FinishReason {
+    let reason = poem.finish_reason();
+    reason.expect("a generation that gave no error has ended")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_line_is_told_from_a_whole_one() {
+        for (poem, wanted) in [
+            ("春", "and cuts line 1 after character 1"),
+            ("春眠不觉晓", "and cuts line 1 after character 5"),
+            ("春眠不觉晓，", "after line 1"),
+            ("春眠不觉晓，处处闻", "and cuts line 2 after character 3"),
+            ("春眠不觉晓，处处闻啼鸟。", "after line 2"),
+        ] {
+            assert_eq!(last_place(poem), wanted);
+        }
+    }
+}

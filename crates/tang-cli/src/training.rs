@@ -1,0 +1,60 @@
+//! Everything that needs Burn: training, and GPUs. A program without the feature `train` has
+//! `without_training.rs` in its place.
+
+use tang_model::DeviceError;
+use tang_train::TrainError;
+
+#[path = "commands/bench_train.rs"]
+pub mod bench_train;
+pub mod devices;
+pub mod environment;
+pub mod gpu;
+#[path = "peer.rs"]
+pub mod peer;
+mod plan;
+#[path = "training_race.rs"]
+pub mod race;
+pub mod train;
+pub mod watch;
+
+/// The flag that helps after an error of training or of a device.
+pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    if error.is::<DeviceError>() {
+        return Some("--device flex computes on the CPU");
+    }
+    match error.downcast_ref()? {
+        TrainError::Diverged { .. } | TrainError::Useless { .. } => Some("--seed starts another"),
+        TrainError::PoemTooLong { .. } => Some("--context gives the model more positions"),
+        TrainError::RunExists { .. } => {
+            Some("--resume goes on with it, --out names another folder")
+        }
+        TrainError::NotEmpty { .. } | TrainError::Locked { .. } => {
+            Some("--out names another folder")
+        }
+        TrainError::NoRun { .. } => Some("without --resume, one is started"),
+        TrainError::OtherCorpus { .. } => Some("--corpus names it"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::command_line;
+
+    #[test]
+    fn a_number_out_of_its_range_names_it() {
+        for (words, wanted) in [
+            ("train --seed -1", "-1 is not in 0..="),
+            ("train --steps -1", "-1 is not in 1..="),
+            ("train --context -1", "-1 is not in 1..="),
+            ("train --kv-heads -1", "-1 is not in 1..="),
+            ("bench-train --turns 2", "2 is not in 3..=255"),
+            ("bench-train --steps -1", "-1 is not in 1..=65535"),
+        ] {
+            let words = ["tang"].into_iter().chain(words.split(' '));
+            let error = command_line().try_get_matches_from(words).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains(wanted), "{message}");
+        }
+    }
+}

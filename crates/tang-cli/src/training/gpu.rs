@@ -1,0 +1,56 @@
+//! A GPU, through Burn.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use tang_checkpoint::ModelFolder;
+use tang_engine::Model;
+use tang_model::{
+    DeviceError, NetworkModel, Transformer,
+    device::{self, Device},
+};
+
+use crate::args::device_args::{DeviceArgs, Place};
+
+/// A GPU that computes.
+#[derive(Debug, Clone)]
+pub struct Gpu(Device);
+
+impl Gpu {
+    /// The adapter that the system thinks best.
+    pub fn open() -> Result<Self, DeviceError> {
+        device::gpu().map(Self)
+    }
+
+    /// Its name for a user.
+    pub fn name(&self) -> String {
+        device::name(&self.0)
+    }
+
+    /// A model that decodes on it.
+    pub fn model(&self, folder: ModelFolder) -> Result<Box<dyn Model>> {
+        let network = Arc::new(Transformer::from_folder(folder, &self.0)?);
+        Ok(Box::new(NetworkModel(network)))
+    }
+}
+
+impl DeviceArgs {
+    /// The device as Burn has it.
+    pub fn open(self) -> Result<Device> {
+        Ok(match self.place()? {
+            Place::Cpu(_) => device::cpu(),
+            Place::Gpu(gpu) => gpu.0,
+        })
+    }
+}
+
+impl Place {
+    /// The place of one of Burn's devices.
+    pub fn of(device: &Device) -> Self {
+        if device::is_cpu(device) {
+            Self::cpu()
+        } else {
+            Self::Gpu(Gpu(device.clone()))
+        }
+    }
+}
