@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use tang_lab::{BenchPlan, Provenance, bench_cache};
+use tang_model::device;
 
 use crate::{
     bench_output::BenchOutput,
@@ -44,7 +45,7 @@ pub fn run(options: &Options) -> Result<()> {
         true => BenchPlan::QUICK,
         false => BenchPlan::FULL,
     };
-    let provenance = Provenance::this(&device, source_commit());
+    let provenance = Provenance::this(device::name(&device), source_commit());
     let bench = bench_cache(&labs, plan, provenance, &mut |text| note(text))?;
     output.write(&bench, bench.plots()?)
 }

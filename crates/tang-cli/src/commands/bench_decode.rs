@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Result<()> {
         &program,
         torch_script(options).as_ref(),
         plan,
-        Provenance::this(&device, source_commit()),
+        Provenance::this(device::name(&device), source_commit()),
         &mut |text| note(text),
     )?;
     output.write(&bench, bench.plots()?)
