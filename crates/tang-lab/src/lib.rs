@@ -11,6 +11,7 @@ mod bench_decode;
 mod bench_page;
 mod bench_plan;
 mod bench_plots;
+#[cfg(feature = "train")]
 mod bench_train;
 mod bytes;
 mod cache_bytes;
@@ -40,6 +41,7 @@ mod line_chart;
 mod logit_gap;
 mod loss_curve;
 mod machine;
+#[cfg(feature = "train")]
 mod matmul_peak;
 mod model_summary;
 mod peak_memory;
@@ -49,6 +51,7 @@ mod position_loss;
 mod prefill_timing;
 mod prefix_reuse;
 mod provenance;
+#[cfg(feature = "train")]
 mod race;
 mod random_heads;
 mod report;
@@ -62,6 +65,7 @@ mod test_cases;
 mod timed_generation;
 mod timing;
 mod torch_peer;
+#[cfg(feature = "train")]
 mod utilization;
 mod weight_floor;
 
@@ -69,6 +73,7 @@ pub use batch_exactness::{BatchExactness, batch_exactness};
 pub use bench_cache::{BenchCache, ModelBench, bench_cache};
 pub use bench_decode::{BenchDecode, DecodePlan, DecodeSubject, ModelDecode, bench_decode};
 pub use bench_plan::BenchPlan;
+#[cfg(feature = "train")]
 pub use bench_train::{BenchTrain, Throughput};
 pub use bytes::Bytes;
 pub use cache_bytes::{CacheBytes, CacheSize, HeadSharing};
@@ -91,6 +96,7 @@ pub use lab_model::LabModel;
 pub use length_timing::{LengthSeries, LengthTiming, RunsTiming, SeriesGrowth};
 pub use loss_curve::{CurvePoint, loss_curve};
 pub use machine::Machine;
+#[cfg(feature = "train")]
 pub use matmul_peak::{MatmulPeak, ProductSpeed};
 pub use model_summary::ModelSummary;
 pub use peak_memory::peak_memory;
@@ -98,6 +104,7 @@ pub use position_loss::{PartLoss, PositionLoss};
 pub use prefill_timing::PrefillTiming;
 pub use prefix_reuse::{PrefixReuse, prefix_reuse};
 pub use provenance::{Commit, Provenance};
+#[cfg(feature = "train")]
 pub use race::{LossPoint, Race};
 pub use report::{REPORT_SECTION, report};
 pub use sampling_lab::{SamplingLab, SettingSamples};
@@ -106,4 +113,5 @@ pub use step_candidates::StepCandidates;
 pub use subject::Subject;
 pub use timing::{Timing, timing};
 pub use torch_peer::{TorchPeer, TorchScript};
+#[cfg(feature = "train")]
 pub use utilization::Utilization;

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::Serialize;
-use tang_model::device::{self, Device};
 
 use crate::Machine;
 
@@ -12,10 +11,10 @@ use crate::Machine;
 pub struct Provenance {
     /// The machine.
     pub machine: Machine,
-    /// Where the tensors lay.
+    /// Where the model computes.
     pub device: String,
-    /// The version of Burn.
-    pub burn: &'static str,
+    /// The version of Burn, where the program has it.
+    pub burn: Option<&'static str>,
     /// The commit of the source tree at the time of the run, where it is known.
     pub commit: Option<Commit>,
 }
@@ -29,13 +28,18 @@ pub struct Commit {
     pub modified: bool,
 }
 
+#[cfg(feature = "train")]
+const BURN: Option<&str> = Some(tang_model::device::BURN_VERSION);
+#[cfg(not(feature = "train"))]
+const BURN: Option<&str> = None;
+
 impl Provenance {
-    /// This program on this machine, with tensors on `device`.
-    pub fn this(device: &Device, commit: Option<Commit>) -> Self {
+    /// This program on this machine, on the device that is called so.
+    pub fn this(device: String, commit: Option<Commit>) -> Self {
         Self {
             machine: Machine::this(),
-            device: device::name(device),
-            burn: device::BURN_VERSION,
+            device,
+            burn: BURN,
             commit,
         }
     }
@@ -44,7 +48,11 @@ impl Provenance {
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "- machine: {}", self.machine)?;
-        writeln!(f, "- device: {}; Burn {}", self.device, self.burn)?;
+        write!(f, "- device: {}", self.device)?;
+        if let Some(burn) = self.burn {
+            write!(f, "; Burn {burn}")?;
+        }
+        writeln!(f)?;
         match &self.commit {
             None => write!(f, "- commit: unknown"),
             Some(Commit { id, modified }) => {
@@ -64,7 +72,7 @@ mod tests {
 
     #[test]
     fn uncommitted_changes_are_marked() {
-        let shown = |commit| Provenance::this(&device::cpu(), commit).to_string();
+        let shown = |commit| Provenance::this("CPU".to_owned(), commit).to_string();
         let commit = |modified| {
             Some(Commit {
                 id: "0123abcd".to_owned(),
@@ -74,6 +82,6 @@ mod tests {
         assert!(shown(commit(true)).ends_with("0123abcd with uncommitted changes"));
         assert!(shown(commit(false)).ends_with("commit: 0123abcd"));
         assert!(shown(None).ends_with("commit: unknown"));
-        assert!(shown(None).contains(device::BURN_VERSION));
+        assert!(shown(None).contains(BURN.unwrap_or("device: CPU\n")));
     }
 }

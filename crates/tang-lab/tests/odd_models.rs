@@ -62,7 +62,7 @@ fn a_model_that_is_sure_of_every_token() {
         }];
     for next in chains {
         let labs = [sure(next)];
-        let provenance = Provenance::this(&tang_model::device::cpu(), None);
+        let provenance = Provenance::this("CPU".to_owned(), None);
         let bench = bench_cache(&labs, BenchPlan::QUICK, provenance, &mut |_| {}).unwrap();
         let batch = &bench.models[0].batch;
         assert_eq!((batch.draws, batch.distinct_draws), (16, 1));

@@ -88,7 +88,7 @@ fn the_laboratory_proves_first_and_times_then() {
     let mut notes = Vec::new();
     let labs = [lab()];
     let mut note = |text: &str| notes.push(text.to_owned());
-    let provenance = Provenance::this(&tang_model::device::cpu(), None);
+    let provenance = Provenance::this("CPU".to_owned(), None);
     let bench = bench_cache(&labs, BenchPlan::QUICK, provenance, &mut note).unwrap();
     let place = |part: &str| {
         let with = (0..notes.len()).filter(|i| notes[*i].contains(part));

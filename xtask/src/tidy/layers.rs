@@ -53,11 +53,13 @@ const LAYERS: [(&str, &[&str]); 13] = [
             "tang-checkpoint",
             "tang-corpus",
             "tang-engine",
+            "tang-files",
             "tang-generate",
             "tang-kernels",
             "tang-model",
             "tang-prosody",
             "tang-tokenizer",
+            "tang-train",
         ],
     ),
     (

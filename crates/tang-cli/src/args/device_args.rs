@@ -20,6 +20,14 @@ impl Place {
     pub fn cpu() -> Self {
         Self::Cpu(Threads::available())
     }
+
+    /// Its name for a user.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Cpu(_) => "CPU".to_owned(),
+            Self::Gpu(gpu) => gpu.name(),
+        }
+    }
 }
 
 /// Which device to use.
@@ -56,21 +64,19 @@ impl DeviceArgs {
     /// Starts the threads and opens the device, once in a program; notes which, unless it is the default.
     pub fn place(self) -> Result<Place> {
         start_threads()?;
-        let gpu = match self.device {
+        let place = match self.device {
             Choice::Flex => return Ok(Place::cpu()),
-            Choice::Wgpu => Some(Gpu::open()?),
-            Choice::Auto => Gpu::open().map_err(note).ok(),
+            Choice::Wgpu => Place::Gpu(Gpu::open()?),
+            Choice::Auto => match Gpu::open() {
+                Ok(gpu) => Place::Gpu(gpu),
+                Err(error) => {
+                    note(error);
+                    Place::cpu()
+                }
+            },
         };
-        Ok(match gpu {
-            Some(gpu) => {
-                note(format_args!("device: {}", gpu.name()));
-                Place::Gpu(gpu)
-            }
-            None => {
-                note("device: CPU");
-                Place::cpu()
-            }
-        })
+        note(format_args!("device: {}", place.name()));
+        Ok(place)
     }
 }
 

@@ -8,7 +8,7 @@ use tang_lab::{BenchPlan, Provenance, bench_cache};
 
 use crate::{
     bench_output::BenchOutput,
-    device_args::{DeviceArgs, Place},
+    device_args::DeviceArgs,
     lab_model::open_lab_models,
     note::note,
     source_commit::source_commit,
@@ -37,14 +37,14 @@ pub struct Options {
 
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
-    let device = options.device.open()?;
-    let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
+    let place = options.device.place()?;
+    let labs = open_lab_models(&options.checkpoints, &place)?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => BenchPlan::QUICK,
         false => BenchPlan::FULL,
     };
-    let provenance = Provenance::this(&device, source_commit());
+    let provenance = Provenance::this(place.name(), source_commit());
     let bench = bench_cache(&labs, plan, provenance, &mut |text| note(text))?;
     output.write(&bench, bench.plots()?)
 }

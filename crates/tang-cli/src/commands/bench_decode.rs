@@ -5,7 +5,6 @@ use std::{env, ffi::OsString, path::PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, bench_decode};
-use tang_model::device;
 
 use crate::{
     bench_output::BenchOutput, device_args::Place, example_heads::example_heads,
@@ -38,8 +37,8 @@ pub struct Options {
 /// Writes the report and prints it, as Markdown and then as one line of JSON.
 pub fn run(options: &Options) -> Result<()> {
     start_threads()?;
-    let device = device::cpu();
-    let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
+    let place = Place::cpu();
+    let labs = open_lab_models(&options.checkpoints, &place)?;
     let output = BenchOutput::create(&options.out)?;
     let plan = match options.quick {
         true => DecodePlan::QUICK,
@@ -60,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
         &program,
         torch_script(options).as_ref(),
         plan,
-        Provenance::this(&device, source_commit()),
+        Provenance::this(place.name(), source_commit()),
         &mut |text| note(text),
     )?;
     output.write(&bench, bench.plots()?)

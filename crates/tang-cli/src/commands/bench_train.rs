@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> Result<()> {
         Err(error) => (None, Err(error)),
     };
     let bench = BenchTrain {
-        provenance: Provenance::this(&device::cpu(), source_commit()),
+        provenance: Provenance::this(device::name(&device::cpu()), source_commit()),
         model: options.model.name(),
         throughput,
         utilization,

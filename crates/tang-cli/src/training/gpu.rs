@@ -43,14 +43,3 @@ impl DeviceArgs {
         })
     }
 }
-
-impl Place {
-    /// The place of one of Burn's devices.
-    pub fn of(device: &Device) -> Self {
-        if device::is_cpu(device) {
-            Self::cpu()
-        } else {
-            Self::Gpu(Gpu(device.clone()))
-        }
-    }
-}
