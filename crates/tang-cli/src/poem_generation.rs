@@ -93,19 +93,18 @@ impl PoemWriter<'_> {
         if sampling.stream {
             return configs.try_for_each(|config| self.stream(decoder, &config));
         }
-        let context = self.loaded.context();
         match sampling.search()? {
             Search::Sample => self.samples(decoder, configs, sampling.json),
             Search::BestOf(samples) => configs.try_for_each(|config| {
                 let task = &self.assignment.task;
-                let best = best_of(decoder, task, &config, samples, context);
+                let best = best_of(decoder, task, &config, samples);
                 self.take(best, &config, sampling.json)
             }),
             Search::Beams(beams) => {
                 let Some(config) = configs.next() else {
                     return Ok(());
                 };
-                let start = Sequence::new(self.task(), &config, context)?;
+                let start = Sequence::new(self.task(), &config)?;
                 let found = beam_search(decoder, start, beams)?;
                 if found.len() < self.poems {
                     note(format_args!(
@@ -128,10 +127,10 @@ impl PoemWriter<'_> {
         configs: impl Iterator<Item = GenerationConfig> + Clone + Send,
         as_json: bool,
     ) -> Result<()> {
-        let (task, context) = (self.task(), self.loaded.context());
+        let task = self.task();
         let sequences = configs
             .clone()
-            .map(move |config| Sequence::new(task.clone(), &config, context));
+            .map(move |config| Sequence::new(task.clone(), &config));
         for (sequence, config) in Batch::new(decoder, sequences).zip(configs) {
             self.take(sequence, &config, as_json)?;
         }
@@ -139,7 +138,7 @@ impl PoemWriter<'_> {
     }
 
     fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
-        let mut generator = Generator::new(decoder, self.task(), config, self.loaded.context())?;
+        let mut generator = Generator::new(decoder, self.task(), config)?;
         let mut begun = false;
         for step in generator.by_ref() {
             let mut text = match step {

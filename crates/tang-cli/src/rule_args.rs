@@ -54,7 +54,7 @@ impl RuleArgs {
     ///
     /// # Errors
     ///
-    /// Those of [`Task::verse`].
+    /// Those of [`Task::verse`] and [`Task::fit`].
     pub fn task(&self, template: &Template, given: &Given, loaded: &LoadedModel) -> Result<Task> {
         let typed = |exemption: &Exemption| {
             let place = template.layout().position(exemption.line, exemption.column);
@@ -63,12 +63,8 @@ impl RuleArgs {
                 ..*exemption
             }
         };
-        let task = Task::verse(
-            template,
-            &self.rules(),
-            &loaded.vocabulary,
-            loaded.context(),
-        );
+        let task = Task::verse(template, &self.rules(), &loaded.vocabulary)
+            .and_then(|task| task.fit(loaded.context()));
         let task = task.map_err(|error| match error {
             GenerateError::Unkept { exemptions } => {
                 let exemptions = exemptions.iter().map(typed).collect();

@@ -48,11 +48,7 @@ impl TrainingWatch {
     /// Two poems by the model as it is now. One that cannot be had, for want of a character in a
     /// small vocabulary, is left out.
     fn samples(&self, engine: &Arc<Engine>) -> Vec<(&'static str, String)> {
-        let form = Task::form(
-            Form::QiJue.into(),
-            &self.vocabulary,
-            engine.config().context,
-        );
+        let form = Task::form(Form::QiJue.into(), &self.vocabulary);
         let continuation = Task::continuation(SAMPLE_PREFIX, &self.vocabulary);
         [(Form::QiJue.name(), form), (SAMPLE_PREFIX, continuation)]
             .into_iter()
@@ -68,9 +64,8 @@ impl TrainingWatch {
             max_new_tokens: Form::QiLv.char_count() + 1,
             ..GenerationConfig::default()
         };
-        let context = engine.config().context;
         let mut decoder = CachedDecoder::new(engine, Threads::available());
-        let sequence = Generator::new(&mut decoder, task, &config, context)?.finish()?;
+        let sequence = Generator::new(&mut decoder, task, &config)?.finish()?;
         Ok(poem_text(&self.vocabulary, sequence.tokens())?)
     }
 }
