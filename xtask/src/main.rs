@@ -9,9 +9,6 @@ use clap::{Parser, Subcommand};
 
 mod ci;
 mod hf_check;
-// As `tang` has it: the two are asked to end by the same signals.
-#[path = "../../crates/tang-cli/src/interrupt.rs"]
-mod interrupt;
 mod peers;
 mod process;
 mod shared_build;

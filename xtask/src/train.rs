@@ -2,15 +2,16 @@
 
 use std::{
     ffi::OsString,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{Arc, atomic::AtomicBool},
 };
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use signal_hook::{consts::SIGINT, flag};
 
-use crate::{
-    interrupt::{INTERRUPTED, on_interrupt},
-    process,
-};
+use crate::process;
+
+/// The exit code that a shell reports for a program that SIGINT ended.
+const INTERRUPTED: i32 = 130;
 
 /// Builds `tang` for GPUs, and trains on one.
 const GPU: &str = "--gpu";
@@ -51,10 +52,9 @@ pub fn run(arguments: &[OsString]) -> Result<()> {
 /// Ctrl-C reaches every process of the terminal. `tang` saves and stops at the first; waiting for
 /// it here keeps its last messages before the shell's prompt. A second ends this program as well.
 fn leave_interrupts_to_tang() -> Result<()> {
-    let interrupted = AtomicBool::new(false);
-    on_interrupt(move || {
-        if interrupted.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    })
+    let came = Arc::new(AtomicBool::new(false));
+    flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&came))
+        .and_then(|_| flag::register(SIGINT, came))
+        .map(drop)
+        .context("cannot watch for Ctrl-C")
 }

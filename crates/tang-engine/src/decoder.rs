@@ -29,6 +29,9 @@ pub trait Decoder: Send {
     /// Forgets all sequences and starts `rows` empty ones.
     fn start(&mut self, rows: usize);
 
+    /// Count of tokens of each sequence.
+    fn lengths(&self) -> Vec<usize>;
+
     /// Adds at least one token to each sequence and gives the logits after the last one of each.
     ///
     /// # Errors
@@ -91,6 +94,13 @@ pub trait Decoder: Send {
         let rows: Vec<&[TokenId]> = tokens.chunks(1).collect();
         self.append(&rows)
     }
+}
+
+/// Count of tokens that a prompt begins with and `cached` begins with, too. The last token of the prompt is never
+/// among them: the logits after it are still to be computed.
+pub fn shared_tokens(prompt: &[TokenId], cached: &[TokenId]) -> usize {
+    let pairs = prompt[..prompt.len() - 1].iter().zip(cached);
+    pairs.take_while(|(a, b)| a == b).count()
 }
 
 /// Bytes of keys and values.

@@ -32,7 +32,7 @@ mod network;
 pub use cache::kv_cache::KvCache;
 pub use decoder::{
     CacheBytes, Decoder, Model, cached_decoder::CachedDecoder, full_decoder::FullDecoder,
-    prefix_cache::PrefixCache,
+    prefix_cache::PrefixCache, shared_tokens,
 };
 pub use error::EngineError;
 pub use network::{

@@ -3,7 +3,7 @@
 use std::{error::Error, path::Path, sync::Arc};
 
 use tang_checkpoint::ModelFolder;
-use tang_engine::{CachedDecoder, Decoder, Engine, Threads};
+use tang_engine::{CachedDecoder, Engine, Threads};
 use tang_generate::{GenerationConfig, Generator, Rules, Task};
 use tang_prosody::{Form, Template};
 use tang_tokenizer::Vocabulary;
@@ -19,9 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut decoder = CachedDecoder::new(&engine, Threads::available());
 
     let template = Template::acrostic("春眠不觉", Form::QiJue.into(), 0)?;
-    let context = decoder.context();
-    let task = Task::verse(&template, &Rules::regulated(), &vocabulary, context)?;
-    let generator = Generator::new(&mut decoder, task, &GenerationConfig::default(), context)?;
+    let task = Task::verse(&template, &Rules::regulated(), &vocabulary)?;
+    let generator = Generator::new(&mut decoder, task, &GenerationConfig::default())?;
     let poem = generator.finish()?;
     print!("{}", vocabulary.decode(poem.generated())?);
     Ok(())

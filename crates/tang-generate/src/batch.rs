@@ -60,11 +60,11 @@ where
         assert!(places > 0, "a batch without places");
         Self {
             threads: decoder.threads(),
+            queue: Mutex::new(Queue::new(sequences, decoder.context())),
             decoder,
             forks: Vec::new(),
             parts: Vec::new(),
             places,
-            queue: Mutex::new(Queue::new(sequences)),
             failed: false,
             error: None,
         }
@@ -88,7 +88,7 @@ where
                 .map(|fork| fork.as_mut() as &mut dyn Decoder);
             let decoders = iter::once(&mut *self.decoder).chain(forks);
             let parts = decoders.zip(&mut self.parts);
-            let parts: Vec<_> = parts.filter(|(_, part)| !part.has_ended()).collect();
+            let parts: Vec<_> = parts.filter(|(_, part)| part.rows() > 0).collect();
             // All threads share the work of a part that is alone.
             let (threads, steps) = match parts.len() {
                 0 => return Ok(()),

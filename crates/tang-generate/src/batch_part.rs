@@ -2,31 +2,22 @@
 
 use std::{
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
-use tang_engine::{Decoder, Logits};
-use tang_tokenizer::TokenId;
+use tang_engine::{Decoder, shared_tokens};
 
-use crate::{GenerateError, Sequence, Step, queue::Queue};
+use crate::{GenerateError, Sequence, queue::Queue, rows::Rows};
 
 /// Sequences that go through the model together, with all that happens to them: no other thread has
 /// anything to do with it.
 pub(crate) struct BatchPart {
-    /// Which part of the batch.
+    /// Index of the part in its batch.
     index: usize,
-    /// One a row of the decoder.
-    running: Vec<Running>,
-    logits: Option<Logits>,
+    rows: Rows,
+    /// The number of each sequence.
+    numbers: Vec<usize>,
     reused: usize,
-}
-
-struct Running {
-    number: usize,
-    sequence: Sequence,
-    /// Tokens that went through the model, or stand there from before. After each pass it is the length of
-    /// the decoder's row.
-    held: usize,
 }
 
 impl BatchPart {
@@ -34,39 +25,30 @@ impl BatchPart {
     pub(crate) fn new(index: usize) -> Self {
         Self {
             index,
-            running: Vec::new(),
-            logits: None,
+            rows: Rows::new(Vec::new()),
+            numbers: Vec::new(),
             reused: 0,
         }
     }
 
     /// Adds a sequence, before the first step only.
     pub(crate) fn add(&mut self, number: usize, sequence: Sequence) {
-        self.running.push(Running {
-            number,
-            held: sequence.tokens().len(),
-            sequence,
-        });
+        self.numbers.push(number);
+        self.rows.sequences.push(sequence);
     }
 
-    /// Sequences that run.
+    /// Count of sequences that run.
     pub(crate) fn rows(&self) -> usize {
-        self.running.len()
+        self.numbers.len()
     }
 
-    /// Tokens that go through the model for any of them, at the most.
+    /// Most tokens that go through the model for any of them.
     pub(crate) fn most_tokens(&self) -> usize {
-        let each = self.running.iter();
-        let each = each.map(|running| running.sequence.most_tokens());
+        let each = self.rows.sequences.iter().map(Sequence::most_tokens);
         each.max().unwrap_or(0)
     }
 
-    /// Whether all have ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.running.is_empty()
-    }
-
-    /// Tokens of prompts that stood in their places already.
+    /// Count of tokens of prompts that were in the cache already.
     pub(crate) fn reused_tokens(&self) -> usize {
         self.reused
     }
@@ -75,7 +57,7 @@ impl BatchPart {
     ///
     /// # Errors
     ///
-    /// That of the decoder.
+    /// Those of [`Decoder::append`].
     pub(crate) fn steps<I>(
         &mut self,
         steps: usize,
@@ -83,14 +65,14 @@ impl BatchPart {
         queue: &Mutex<Queue<I>>,
     ) -> Result<(), GenerateError>
     where
-        I: Iterator<Item = Result<Sequence, GenerateError>> + Send,
+        I: Iterator<Item = Result<Sequence, GenerateError>>,
     {
         (0..steps).try_for_each(|_| self.step(decoder, queue))
     }
 
-    /// Prefills all prompts, or chooses a token for each sequence, lets others take the places of those
-    /// that end, and sends one token of each through the model. Nothing, if all have ended.
-    pub(crate) fn step<I>(
+    /// Sends tokens through the model, chooses a token for each sequence whose prompt went through, and lets others
+    /// take the rows of those that end.
+    fn step<I>(
         &mut self,
         decoder: &mut dyn Decoder,
         queue: &Mutex<Queue<I>>,
@@ -98,77 +80,49 @@ impl BatchPart {
     where
         I: Iterator<Item = Result<Sequence, GenerateError>>,
     {
-        if self.running.is_empty() {
+        if self.rows() == 0 {
             return Ok(());
         }
-        let Some(logits) = self.logits.take() else {
-            let prompts: Vec<_> = self.running.iter().map(|r| r.sequence.tokens()).collect();
-            self.logits = Some(decoder.prefill(&prompts)?);
-            return Ok(());
-        };
-        let rows = self.running.iter_mut().zip(logits.rows());
-        let steps: Vec<_> = rows.map(|(row, logits)| row.advance(logits)).collect();
-        // The row of the decoder that each running sequence has.
-        let mut rows: Vec<usize> = (0..self.running.len()).collect();
+        let logits = self.rows.forward(decoder)?;
+        let mut lengths = decoder.lengths();
+        // The rows of the decoder that go on.
+        let mut rows: Vec<usize> = (0..self.rows()).collect();
         let mut joined = false;
-        // From behind, so that a row that moves to a free place is one that goes on.
-        for (row, step) in steps.into_iter().enumerate().rev() {
-            let failed = match step {
-                Some(Err(error)) => Some(error),
-                _ if self.running[row].sequence.finish_reason().is_some() => None,
-                _ => continue,
+        // From the last one on, so that a row that moves to a free place is one that goes on.
+        for row in (0..rows.len()).rev() {
+            let sequence = &mut self.rows.sequences[row];
+            if lengths[row] < sequence.tokens().len() {
+                continue;
+            }
+            let step = sequence.advance(logits.row(row));
+            if step.is_ok() && sequence.finish_reason().is_none() {
+                continue;
+            }
+            // After a panic in another thread the whole batch ends.
+            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let (number, ended) = if let Some((number, next)) = queue.next_sequence(self.index) {
+                joined = true;
+                lengths[row] = shared_tokens(next.tokens(), &sequence.tokens()[..lengths[row]]);
+                self.reused += lengths[row];
+                let ended = mem::replace(sequence, next);
+                (mem::replace(&mut self.numbers[row], number), ended)
+            } else {
+                rows.swap_remove(row);
+                lengths.swap_remove(row);
+                let ended = self.rows.sequences.swap_remove(row);
+                (self.numbers.swap_remove(row), ended)
             };
-            let mut queue = lock(queue);
-            let ended = match queue.next_sequence(self.index) {
-                Some((number, sequence)) => {
-                    joined = true;
-                    let running = Running {
-                        number,
-                        held: sequence.shared_with(self.running[row].held_tokens()),
-                        sequence,
-                    };
-                    self.reused += running.held;
-                    mem::replace(&mut self.running[row], running)
-                }
-                None => {
-                    rows.swap_remove(row);
-                    self.running.swap_remove(row)
-                }
-            };
-            queue.put(ended.number, failed.map_or(Ok(ended.sequence), Err));
+            queue.put(number, step.map(|_| ended));
         }
-        if self.running.is_empty() {
+        if rows.is_empty() {
             return Ok(());
         }
         if rows.len() < logits.rows().len() {
             decoder.select(&rows);
         }
         if joined {
-            let held: Vec<usize> = self.running.iter().map(|running| running.held).collect();
-            decoder.truncate(&held);
+            decoder.truncate(&lengths);
         }
-        let next = |running: &mut Running| {
-            running.held += 1;
-            running.sequence.tokens()[running.held - 1]
-        };
-        let tokens: Vec<TokenId> = self.running.iter_mut().map(next).collect();
-        self.logits = Some(decoder.decode(&tokens)?);
         Ok(())
     }
-}
-
-impl Running {
-    fn held_tokens(&self) -> &[TokenId] {
-        &self.sequence.tokens()[..self.held]
-    }
-
-    /// Chooses the next token, unless the prompt is still on its way.
-    fn advance(&mut self, logits: &[f32]) -> Option<Result<Step, GenerateError>> {
-        (self.held == self.sequence.tokens().len()).then(|| self.sequence.advance(logits))
-    }
-}
-
-/// A panic with the lock held takes the whole batch with it.
-fn lock<I>(queue: &Mutex<Queue<I>>) -> MutexGuard<'_, Queue<I>> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use tang_engine::Decoder;
 use tang_kernels::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{GenerateError, Sequence, candidates::Candidate};
+use crate::{GenerateError, Sequence, candidates::Candidate, rows::Rows};
 
 /// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
 /// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
@@ -24,34 +24,34 @@ use crate::{GenerateError, Sequence, candidates::Candidate};
 /// If `beams` is 0.
 pub fn beam_search(
     decoder: &mut dyn Decoder,
-    start: Sequence,
+    mut start: Sequence,
     beams: usize,
 ) -> Result<Vec<Sequence>, GenerateError> {
     assert!(beams > 0, "no beam");
+    start.begin(decoder.context())?;
     decoder.reserve(beams, start.most_tokens())?;
-    let mut logits = decoder.prefill(&[start.tokens()])?;
-    let mut running = vec![start];
+    let mut rows = Rows::new(vec![start]);
     let mut finished = Vec::new();
     loop {
+        let logits = rows.forward(decoder)?;
         let width = beams - finished.len();
         let mut failure = None;
         let mut next = Vec::new();
-        for (row, (sequence, logits)) in running.iter().zip(logits.rows()).enumerate() {
+        for (row, (sequence, logits)) in rows.sequences.iter().zip(logits.rows()).enumerate() {
             match continuations(row, sequence, logits, width) {
                 Ok(continuations) => next.extend(continuations),
                 Err(error) => failure = Some(error),
             }
         }
-        if let (true, true, Some(error)) = (next.is_empty(), finished.is_empty(), failure) {
+        if let Some(error) = failure.filter(|_| next.is_empty() && finished.is_empty()) {
             return Err(error);
         }
         next.sort_by(Continuation::likeliest_first);
         next.truncate(width);
         let mut kept = Vec::new();
-        let mut tokens = Vec::new();
         let mut grown = Vec::new();
         for continuation in next {
-            let mut sequence = running[continuation.row].clone();
+            let mut sequence = rows.sequences[continuation.row].clone();
             sequence.push(
                 continuation.token,
                 continuation.log_prob,
@@ -61,7 +61,6 @@ pub fn beam_search(
                 finished.push(sequence);
             } else {
                 kept.push(continuation.row);
-                tokens.push(continuation.token);
                 grown.push(sequence);
             }
         }
@@ -70,8 +69,7 @@ pub fn beam_search(
             return Ok(finished);
         }
         decoder.select(&kept);
-        logits = decoder.decode(&tokens)?;
-        running = grown;
+        rows.sequences = grown;
     }
 }
 

@@ -4,6 +4,9 @@ use tang_engine::Decoder;
 
 use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 
+/// From the seed of one sample to that of the next: far from the seeds of neighbouring poems, which count up by one.
+const SEED_STEP: u64 = 1 << 40;
+
 /// Draws `count` poems and gives the one whose free tokens the model finds likeliest,
 /// by the mean of their log-probabilities. The first is drawn with the seed of `config`, as it
 /// would be alone.
@@ -21,16 +24,14 @@ pub fn best_of(
     task: &Task,
     config: &GenerationConfig,
     count: usize,
-    context: usize,
 ) -> Result<Sequence, GenerateError> {
     assert!(count > 0, "the best of no sample");
     let sequences = (0..count as u64).map(|sample| {
         let config = GenerationConfig {
-            // Far from the seeds of neighbouring poems, which count up by one.
-            seed: config.seed.wrapping_add(sample << 40),
+            seed: config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP)),
             ..config.clone()
         };
-        Sequence::new(task.clone(), &config, context)
+        Sequence::new(task.clone(), &config)
     });
     let mut failure = None;
     let mut best: Option<Sequence> = None;

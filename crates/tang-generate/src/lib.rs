@@ -25,7 +25,7 @@
 //!     max_new_tokens: 5,
 //!     ..GenerationConfig::default()
 //! };
-//! for step in Generator::new(&mut decoder, task, &settings, engine.config().context)? {
+//! for step in Generator::new(&mut decoder, task, &settings)? {
 //!     assert!(vocabulary.char(step?.token).is_some());
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,9 +46,11 @@ mod generator;
 mod logits_processor;
 mod next_tokens;
 mod no_repeat_constraint;
+mod pipeline;
 mod queue;
 mod repetition_penalty;
 mod rhyme_constraint;
+mod rows;
 mod rule;
 mod rules;
 mod sampler;

@@ -10,6 +10,8 @@ use crate::{GenerateError, Sequence};
 /// Sequences that wait for a place in a batch, and results that wait for their turn.
 pub(crate) struct Queue<I> {
     waiting: Fuse<I>,
+    /// Positions of the decoder.
+    context: usize,
     /// Sequences that were asked for, those that failed at once included.
     taken: usize,
     /// What each part of the batch will take next, with its number. Sequences go to the parts in turn: so
@@ -24,9 +26,10 @@ pub(crate) struct Queue<I> {
 
 impl<I: Iterator<Item = Result<Sequence, GenerateError>>> Queue<I> {
     /// A queue for a batch of one part.
-    pub(crate) fn new(sequences: I) -> Self {
+    pub(crate) fn new(sequences: I, context: usize) -> Self {
         Self {
             waiting: sequences.fuse(),
+            context,
             taken: 0,
             of_parts: vec![VecDeque::new()],
             turn: 0,
@@ -64,7 +67,11 @@ impl<I: Iterator<Item = Result<Sequence, GenerateError>>> Queue<I> {
             let number = self.taken;
             let sequence = self.waiting.next()?;
             self.taken += 1;
-            match sequence.and_then(Sequence::if_it_fits) {
+            let begun = sequence.and_then(|mut sequence| {
+                sequence.begin(self.context)?;
+                Ok(sequence)
+            });
+            match begun {
                 Ok(sequence) => return Some((number, sequence)),
                 Err(error) => self.put(number, Err(error)),
             }

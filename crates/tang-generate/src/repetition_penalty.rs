@@ -2,7 +2,10 @@
 
 use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId};
 
-use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
+use crate::{
+    candidates::Candidates,
+    logits_processor::{Effect, LogitsProcessor},
+};
 
 /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is
 /// divided by the penalty, a negative one multiplied. Marks and the newline are left alone, since
@@ -22,6 +25,10 @@ impl LogitsProcessor for RepetitionPenalty {
                 }
             }
         }
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Reorders
     }
 }
 

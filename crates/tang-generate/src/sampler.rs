@@ -41,6 +41,11 @@ impl Sampler {
         Self { seed: Some(seed) }
     }
 
+    /// Count of the best tokens that decide the choice: without noise the best, and the one that it beat.
+    pub(crate) fn contenders(&self) -> usize {
+        if self.seed.is_none() { 2 } else { usize::MAX }
+    }
+
     /// Adds the noise of step `step`, of which the best is chosen; candidates are then in the order of their
     /// tokens, unless there is none to add.
     pub(crate) fn add_noise(&self, step: usize, candidates: &mut Candidates) {

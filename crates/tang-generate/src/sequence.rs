@@ -2,20 +2,12 @@
 
 use std::sync::Arc;
 
-use tang_engine::{Decoder, EngineError, Logits};
 use tang_kernels::log_sum_exp;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    GenerateError, GenerationConfig, Task,
-    candidates::Candidates,
-    logits_processor::LogitsProcessor,
-    repetition_penalty::RepetitionPenalty,
-    sampler::{Choice, Sampler},
-    temperature::Temperature,
-    tie::Tie,
-    top_k::TopK,
-    top_p::TopP,
+    GenerateError, GenerationConfig, Task, candidates::Candidates, pipeline::Pipeline,
+    sampler::Choice, tie::Tie,
 };
 
 /// Why a generation ended.
@@ -63,69 +55,65 @@ pub struct Step {
 pub struct Sequence {
     task: Task,
     tokens: Vec<TokenId>,
-    processors: Arc<[Box<dyn LogitsProcessor>]>,
-    sampler: Sampler,
-    /// So many of the best tokens are all that the pipeline can choose among.
-    contenders: usize,
+    pipeline: Arc<Pipeline>,
     max_new_tokens: usize,
     stop_at_end: bool,
+    /// Positions of the decoder; no limit before the sequence begins.
     context: usize,
-    log_prob_sum: f64,
-    /// Of the tokens that the constraints did not force, how many and their log-probabilities.
-    free: (usize, f64),
+    /// Log-probabilities of the generated tokens.
+    log_probs: Sum,
+    /// Log-probabilities of those that the constraints did not force.
+    free_log_probs: Sum,
     finish_reason: Option<FinishReason>,
 }
 
+/// Values that were added in order.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    total: f64,
+    count: usize,
+}
+
+impl Sum {
+    fn add(&mut self, value: f64) {
+        self.total += value;
+        self.count += 1;
+    }
+
+    fn mean(self) -> f64 {
+        self.total / self.count as f64
+    }
+}
+
 impl Sequence {
-    /// A sequence that holds the prompt only. `context` is the model's.
+    /// A sequence that has the prompt only.
     ///
     /// # Errors
     ///
-    /// If a setting has an impossible value.
-    pub fn new(
-        task: Task,
-        config: &GenerationConfig,
-        context: usize,
-    ) -> Result<Self, GenerateError> {
+    /// [`GenerateError::Setting`] if a setting has an impossible value.
+    pub fn new(task: Task, config: &GenerationConfig) -> Result<Self, GenerateError> {
         config.validate()?;
-        let mut processors: Vec<Box<dyn LogitsProcessor>> = Vec::new();
-        if config.repetition_penalty != 1.0 {
-            processors.push(Box::new(RepetitionPenalty(config.repetition_penalty)));
-        }
-        let greedy = config.temperature == 0.0;
-        if !greedy {
-            processors.push(Box::new(Temperature(config.temperature)));
-            if config.top_k > 0 {
-                processors.push(Box::new(TopK(config.top_k)));
-            }
-            if config.top_p < 1.0 {
-                processors.push(Box::new(TopP(config.top_p)));
-            }
-        }
-        let sampler = if greedy {
-            Sampler::greedy()
-        } else {
-            Sampler::gumbel(config.seed)
-        };
         Ok(Self {
             tokens: task.prompt().to_vec(),
             task,
-            processors: processors.into(),
-            sampler,
-            contenders: match (config.repetition_penalty == 1.0, greedy, config.top_k) {
-                // The best, and the one that it beat.
-                (true, true, _) => 2,
-                (true, false, top_k @ 1..) => top_k,
-                // The penalty changes the order, and without top-k everything can be drawn.
-                _ => usize::MAX,
-            },
+            pipeline: Arc::new(Pipeline::new(config)),
             max_new_tokens: config.max_new_tokens,
             stop_at_end: config.stop_at_end,
-            context,
-            log_prob_sum: 0.0,
-            free: (0, 0.0),
+            context: usize::MAX,
+            log_probs: Sum::default(),
+            free_log_probs: Sum::default(),
             finish_reason: None,
         })
+    }
+
+    /// Learns how many positions the decoder has, before the first token.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Task::fit`].
+    pub(crate) fn begin(&mut self, context: usize) -> Result<(), GenerateError> {
+        self.context = context;
+        self.task.check(context)
     }
 
     /// Prompt and generated tokens.
@@ -145,29 +133,13 @@ impl Sequence {
 
     /// Mean log-probability of the generated tokens, in nats, under the model alone.
     pub fn mean_log_prob(&self) -> f64 {
-        self.log_prob_sum / self.generated().len() as f64
+        self.log_probs.mean()
     }
 
     /// Mean log-probability, in nats, of the generated tokens that the constraints did not force:
     /// what a constrained poem can be judged by. NaN if all were forced.
     pub fn mean_free_log_prob(&self) -> f64 {
-        let (count, sum) = self.free;
-        sum / count as f64
-    }
-
-    /// The logits behind the last token: prefills the prompt, or decodes the token before.
-    ///
-    /// # Errors
-    ///
-    /// If the prompt is longer than the context.
-    pub fn next_logits(&self, decoder: &mut dyn Decoder) -> Result<Logits, GenerateError> {
-        Ok(match self.generated() {
-            [] => {
-                decoder.reserve(1, self.most_tokens())?;
-                decoder.prefill(&[&self.tokens])?
-            }
-            [.., last] => decoder.decode(&[*last])?,
-        })
+        self.free_log_probs.mean()
     }
 
     /// Chooses the token that follows, from the logits behind the last one.
@@ -176,14 +148,14 @@ impl Sequence {
     ///
     /// [`GenerateError::NothingAllowed`] if the constraints leave no token.
     pub fn advance(&mut self, logits: &[f32]) -> Result<Step, GenerateError> {
-        let (mut candidates, forced) = self.candidates(logits, self.contenders)?;
-        for processor in self.processors.iter() {
-            processor.process(&self.tokens, &mut candidates);
-        }
-        let Choice { token, margin } = self
-            .sampler
-            .choose(self.generated().len(), candidates)
-            .expect("processors never remove the last candidate");
+        self.advance_among(logits, self.pipeline.contenders())
+    }
+
+    /// The same, where only the `count` best of the allowed tokens are looked at.
+    fn advance_among(&mut self, logits: &[f32], count: usize) -> Result<Step, GenerateError> {
+        let (candidates, forced) = self.candidates(logits, count)?;
+        let step = self.generated().len();
+        let Choice { token, margin } = self.pipeline.choose(&self.tokens, step, candidates);
         let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
         self.push(token, log_prob, forced);
         Ok(Step {
@@ -199,8 +171,7 @@ impl Sequence {
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
         let tie = Tie {
             history: &self.tokens,
-            processors: &self.processors,
-            sampler: self.sampler,
+            pipeline: &self.pipeline,
             step: self.generated().len(),
         };
         self.candidates(logits, usize::MAX)
@@ -238,32 +209,12 @@ impl Sequence {
         most.min(self.context)
     }
 
-    /// Itself, unless the prompt is longer than the context.
-    pub(crate) fn if_it_fits(self) -> Result<Self, GenerateError> {
-        if self.tokens.len() <= self.context {
-            Ok(self)
-        } else {
-            Err(GenerateError::Engine(EngineError::TextTooLong {
-                length: self.tokens.len(),
-                context: self.context,
-            }))
-        }
-    }
-
-    /// How many tokens it has in common with `others`, its last one not counted: what follows that is
-    /// still to be computed.
-    pub(crate) fn shared_with(&self, others: &[TokenId]) -> usize {
-        let pairs = self.tokens[..self.tokens.len() - 1].iter().zip(others);
-        pairs.take_while(|(own, other)| own == other).count()
-    }
-
     /// Adds a token that the model alone gives this log-probability.
     pub(crate) fn push(&mut self, token: TokenId, log_prob: f64, forced: bool) {
         self.tokens.push(token);
-        self.log_prob_sum += log_prob;
+        self.log_probs.add(log_prob);
         if !forced {
-            self.free.0 += 1;
-            self.free.1 += log_prob;
+            self.free_log_probs.add(log_prob);
         }
         let limit = if self.generated().len() == self.max_new_tokens {
             Some(FinishReason::MaxNewTokens)
@@ -284,12 +235,13 @@ impl Sequence {
 
     /// The log-probability of all generated tokens under the model alone, in nats.
     pub(crate) fn log_prob(&self) -> f64 {
-        self.log_prob_sum
+        self.log_probs.total
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng, rngs::ChaCha8Rng};
     use tang_prosody::Form;
     use tang_tokenizer::Vocabulary;
 
@@ -316,7 +268,7 @@ mod tests {
                 repetition_penalty: penalty,
                 ..greedy()
             };
-            let mut sequence = Sequence::new(task.clone(), &config, 8).unwrap();
+            let mut sequence = Sequence::new(task.clone(), &config).unwrap();
             sequence.advance(&logits).unwrap().token
         };
         assert_eq!(chosen(1.0), 3);
@@ -327,14 +279,68 @@ mod tests {
     #[test]
     fn the_mask_holds_for_greedy_too() {
         let vocabulary = vocabulary();
-        let task = Task::form(Form::WuJue.into(), &vocabulary, 32).unwrap();
-        let mut sequence = Sequence::new(task, &greedy(), 32).unwrap();
+        let task = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
+        let mut sequence = Sequence::new(task, &greedy()).unwrap();
         let logits = [9.0, 8.0, 7.0, 1.0, 3.0, 2.0];
         let step = sequence.advance(&logits).unwrap();
         assert_eq!((step.token, step.forced), (4, false));
         // The probability is the model's own, masked tokens included.
         let sum: f64 = logits.iter().map(|l| f64::from(*l).exp()).sum();
         assert!((step.log_prob - (3.0 - sum.ln())).abs() < 1e-5);
+    }
+
+    #[test]
+    fn the_best_tokens_decide_as_all_of_them_would() {
+        const CHARACTERS: usize = 400;
+        let characters: String = ('一'..).take(CHARACTERS).collect();
+        let vocabulary = Vocabulary::from_texts([characters.as_str()]);
+        let free = Task::continuation(&characters[..60], &vocabulary).unwrap();
+        let form = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut few = 0;
+        for seed in 0..4000 {
+            let mut pick = |choices: &[f32]| choices[rng.random_range(0..choices.len())];
+            let config = GenerationConfig {
+                seed,
+                temperature: pick(&[0.0, 0.0, 1e-3, 0.3, 0.85, 1.0, 7.0, 1e3, 1e30, f32::MAX]),
+                top_k: pick(&[0.0, 1.0, 2.0, 5.0, 50.0, 399.0, 1000.0]) as usize,
+                top_p: pick(&[1e-6, 0.5, 0.85, 1.0, 1.0]),
+                repetition_penalty: pick(&[1.0, 1.0, 1.0, 1.3, 100.0]),
+                ..GenerationConfig::default()
+            };
+            // Rounded to a few values, or not; smaller and larger than any model's.
+            let (scale, digits) = (pick(&[1e-3, 1.0, 30.0, 1e30]), pick(&[2.0, 20.0, 1e6]));
+            let hidden = pick(&[0.0, 0.1, 0.9, 0.99]);
+            let mut logits: Vec<f32> = (0..vocabulary.len())
+                .map(|_| (rng.random_range(-1.0..1.0_f32) * digits).round() / digits * scale)
+                .collect();
+            for logit in &mut logits[..CHARACTERS] {
+                if rng.random_range(0.0..1.0) < hidden {
+                    *logit = f32::NEG_INFINITY;
+                }
+            }
+            // Neighbours of one float, which one quotient can have.
+            for token in 300..310 {
+                logits[token] = logits[token - 1].next_up();
+            }
+            let task = if seed % 2 == 0 { &free } else { &form };
+            let start = Sequence::new(task.clone(), &config).unwrap();
+            few += usize::from(start.pipeline.contenders() < logits.len());
+            let (mut all, mut best) = (start.clone(), start);
+            let wanted = all.advance_among(&logits, usize::MAX).unwrap();
+            let got = best.advance(&logits).unwrap();
+            let bits = |step: Step| {
+                let Step {
+                    token,
+                    forced,
+                    log_prob,
+                    margin,
+                } = step;
+                (token, forced, log_prob.to_bits(), margin.to_bits())
+            };
+            assert_eq!(bits(got), bits(wanted), "{config:?}, scale {scale}");
+        }
+        assert!((1500..3500).contains(&few), "{few}");
     }
 
     #[test]
@@ -351,7 +357,7 @@ mod tests {
                 seed,
                 ..config.clone()
             };
-            let mut sequence = Sequence::new(task.clone(), &config, 8).unwrap();
+            let mut sequence = Sequence::new(task.clone(), &config).unwrap();
             let step = sequence.advance(&[0.0, 0.0, 0.0, 3.0, 2.0, 1.0]).unwrap();
             assert_eq!(step.token, 4);
         }

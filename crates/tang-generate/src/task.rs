@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tang_engine::EngineError;
 use tang_prosody::{Form, Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
@@ -52,30 +53,19 @@ impl Task {
         Ok(task)
     }
 
-    /// Writes the lines of a template, keeping its fixed characters and the rules. `context` is the
-    /// model's.
+    /// Writes the lines of a template, keeping its fixed characters and the rules.
     ///
     /// # Errors
     ///
-    /// [`GenerateError::TooLong`] if the lines do not fit the context; if a fixed character is
-    /// unknown; [`GenerateError::Unkept`] if one cannot keep the rules and they are not relaxed;
+    /// [`GenerateError::Tokenizer`] if a fixed character is unknown; [`GenerateError::Unkept`] if one cannot keep the rules and they are not relaxed;
     /// [`GenerateError::NoTones`] for another number of lines than 4 and 8;
     /// [`GenerateError::FewRhymes`].
     pub fn verse(
         template: &Template,
         rules: &Rules,
         vocabulary: &Vocabulary,
-        context: usize,
     ) -> Result<Self, GenerateError> {
         let layout = template.layout();
-        // The newline takes a position; the last character takes none, as nothing follows it.
-        if layout.char_count() > context {
-            return Err(GenerateError::TooLong {
-                lines: layout.lines(),
-                characters: layout.char_count(),
-                context,
-            });
-        }
         let text: String = template
             .fixed()
             .map(|(_, _, character)| character)
@@ -103,17 +93,8 @@ impl Task {
     /// # Errors
     ///
     /// Those of [`verse`](Self::verse).
-    pub fn form(
-        layout: Layout,
-        vocabulary: &Vocabulary,
-        context: usize,
-    ) -> Result<Self, GenerateError> {
-        Self::verse(
-            &Template::free(layout),
-            &Rules::default(),
-            vocabulary,
-            context,
-        )
+    pub fn form(layout: Layout, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
+        Self::verse(&Template::free(layout), &Rules::default(), vocabulary)
     }
 
     /// Writes the lines of `layout`, each beginning with its character of `heads`.
@@ -129,10 +110,9 @@ impl Task {
         heads: &str,
         layout: Layout,
         vocabulary: &Vocabulary,
-        context: usize,
     ) -> Result<Self, GenerateError> {
         let template = Template::acrostic(heads, layout, 0)?;
-        Self::verse(&template, &Rules::default(), vocabulary, context)
+        Self::verse(&template, &Rules::default(), vocabulary)
     }
 
     /// The rules of tones and rhyme, as far as they are wanted.
@@ -176,6 +156,36 @@ impl Task {
         self.constraints.push(Arc::new(constraint));
     }
 
+    /// The task, if a model with `context` positions can write it.
+    ///
+    /// # Errors
+    ///
+    /// [`GenerateError::TooLong`] if the lines do not fit the context, [`EngineError::TextTooLong`] if the prompt does
+    /// not.
+    pub fn fit(self, context: usize) -> Result<Self, GenerateError> {
+        self.check(context)?;
+        Ok(self)
+    }
+
+    /// Checks that a model with `context` positions can write it: [`fit`](Self::fit).
+    pub(crate) fn check(&self, context: usize) -> Result<(), GenerateError> {
+        // The newline takes a position; the last character takes none, as nothing follows it.
+        if let Some(layout) = self.layout
+            && layout.char_count() > context
+        {
+            return Err(GenerateError::TooLong {
+                lines: layout.lines(),
+                characters: layout.char_count(),
+                context,
+            });
+        }
+        let length = self.prompt.len();
+        if length > context {
+            return Err(EngineError::TextTooLong { length, context }.into());
+        }
+        Ok(())
+    }
+
     /// The tokens to start from.
     pub fn prompt(&self) -> &[TokenId] {
         &self.prompt
@@ -198,7 +208,7 @@ impl Task {
         }
         let mut mask = Mask::all(vocab_size);
         for constraint in &self.constraints {
-            constraint.restrict(&history[1..], &mut mask);
+            constraint.restrict(poem(history), &mut mask);
         }
         Some(mask)
     }
@@ -207,7 +217,7 @@ impl Task {
     /// down, with or without the newline at its end.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
         let length = self.layout.map(|layout| layout.char_count());
-        length.is_some_and(|length| history.len() > length)
+        length.is_some_and(|length| poem(history).len() >= length)
     }
 
     /// What is in the way where [`mask`](Self::mask) is empty.
@@ -216,7 +226,7 @@ impl Task {
     ///
     /// If it is not.
     pub(crate) fn dead_end(&self, history: &[TokenId], vocab_size: usize) -> DeadEnd {
-        let poem = &history[1..];
+        let poem = poem(history);
         let mut mask = Mask::all(vocab_size);
         let mut others = Vec::new();
         let mut left = vocab_size;
@@ -253,6 +263,12 @@ impl Task {
     }
 }
 
+/// The tokens after the newline that begins every prompt.
+fn poem(history: &[TokenId]) -> &[TokenId] {
+    let poem = history.strip_prefix(&[NEWLINE]);
+    poem.expect("a prompt begins with the newline")
+}
+
 #[cfg(test)]
 mod tests {
     use tang_prosody::LineLength;
@@ -267,11 +283,12 @@ mod tests {
         let message = |task: Result<Task, GenerateError>| task.err().unwrap().to_string();
         assert!(message(Task::continuation("", &vocabulary)).contains("empty"));
         assert!(message(Task::continuation("春花", &vocabulary)).contains("`花`"));
-        assert!(message(Task::acrostic("春，", layout(2), &vocabulary, 128)).contains("`，`"));
-        assert!(message(Task::acrostic("春花", layout(2), &vocabulary, 128)).contains("`花`"));
-        let long = message(Task::form(layout(17), &vocabulary, 128));
+        assert!(message(Task::acrostic("春，", layout(2), &vocabulary)).contains("`，`"));
+        assert!(message(Task::acrostic("春花", layout(2), &vocabulary)).contains("`花`"));
+        let form = |lines| Task::form(layout(lines), &vocabulary).unwrap().fit(128);
+        let long = message(form(17));
         assert!(long.contains("136") && long.contains("128"), "{long}");
-        assert!(Task::form(layout(16), &vocabulary, 128).is_ok());
+        assert!(form(16).is_ok());
     }
 
     #[test]
@@ -283,7 +300,7 @@ mod tests {
             ..Rules::default()
         };
         let template = Template::parse("****月，*****。").unwrap();
-        let task = Task::verse(&template, &rules, &vocabulary, 128).unwrap();
+        let task = Task::verse(&template, &rules, &vocabulary).unwrap();
         let dead_end = |poem: &str| {
             let history = [&[NEWLINE], &vocabulary.encode(poem).unwrap()[..]].concat();
             let mask = task.mask(&history, vocabulary.len()).unwrap();
@@ -301,7 +318,7 @@ mod tests {
             })
         );
         let other = Vocabulary::from_texts(["AB"]);
-        let task = Task::form(Form::WuJue.into(), &other, 128).unwrap();
+        let task = Task::form(Form::WuJue.into(), &other).unwrap();
         let dead_end = task.dead_end(&[NEWLINE], other.len());
         assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
         assert_eq!(dead_end.others, []);
@@ -310,7 +327,7 @@ mod tests {
     #[test]
     fn heads_and_form_hold_together() {
         let vocabulary = Vocabulary::from_texts(["春眠不觉晓"]);
-        let task = Task::acrostic("春眠不觉", Form::WuJue.into(), &vocabulary, 128).unwrap();
+        let task = Task::acrostic("春眠不觉", Form::WuJue.into(), &vocabulary).unwrap();
         assert_eq!(task.prompt(), [NEWLINE]);
         let mask = task.mask(&[NEWLINE], vocabulary.len()).unwrap();
         assert_eq!(

@@ -4,15 +4,13 @@ use tang_tokenizer::TokenId;
 
 use crate::{
     candidates::{Candidate, Candidates},
-    logits_processor::LogitsProcessor,
-    sampler::Sampler,
+    pipeline::Pipeline,
 };
 
 /// One choice, all but its logits.
 pub(crate) struct Tie<'a> {
     pub(crate) history: &'a [TokenId],
-    pub(crate) processors: &'a [Box<dyn LogitsProcessor>],
-    pub(crate) sampler: Sampler,
+    pub(crate) pipeline: &'a Pipeline,
     /// Which step of the generation, from 0.
     pub(crate) step: usize,
 }
@@ -67,7 +65,12 @@ impl Tie<'_> {
         for candidate in candidates.as_mut_slice() {
             candidate.logit = change(candidate.logit);
         }
-        for processor in self.processors.iter().filter(|p| !p.removes()) {
+        for processor in self
+            .pipeline
+            .processors
+            .iter()
+            .filter(|p| !p.effect().removes())
+        {
             processor.process(self.history, &mut candidates);
         }
         candidates
@@ -75,7 +78,12 @@ impl Tie<'_> {
 
     /// The candidates that processors leave.
     fn kept(&self, mut candidates: Candidates) -> Candidates {
-        for processor in self.processors.iter().filter(|p| p.removes()) {
+        for processor in self
+            .pipeline
+            .processors
+            .iter()
+            .filter(|p| p.effect().removes())
+        {
             processor.process(self.history, &mut candidates);
         }
         candidates
@@ -83,7 +91,7 @@ impl Tie<'_> {
 
     /// The scores of the draw, in the order of the tokens.
     fn drawn(&self, mut candidates: Candidates) -> Candidates {
-        self.sampler.add_noise(self.step, &mut candidates);
+        self.pipeline.sampler.add_noise(self.step, &mut candidates);
         candidates
     }
 }
@@ -117,7 +125,7 @@ mod tests {
 
     fn sequence(config: &GenerationConfig) -> Sequence {
         let task = Task::continuation("一丁七", &vocabulary()).unwrap();
-        Sequence::new(task, config, 64).unwrap()
+        Sequence::new(task, config).unwrap()
     }
 
     fn chosen(config: &GenerationConfig, logits: &[f32]) -> u32 {
@@ -270,8 +278,8 @@ mod tests {
     fn what_the_rules_forbid_is_no_tie() {
         let vocabulary = vocabulary();
         let layout = tang_prosody::Layout::from(tang_prosody::Form::WuJue);
-        let task = Task::form(layout, &vocabulary, 64).unwrap();
-        let sequence = Sequence::new(task, &GenerationConfig::default(), 64).unwrap();
+        let task = Task::form(layout, &vocabulary).unwrap();
+        let sequence = Sequence::new(task, &GenerationConfig::default()).unwrap();
         // A mark cannot begin a line, however near it is.
         assert!(!sequence.could_choose(&[0.0; TOKENS], 1, 1.0));
         assert!(sequence.could_choose(&[0.0; TOKENS], 3, 10.0));

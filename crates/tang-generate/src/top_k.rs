@@ -2,7 +2,10 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
+use crate::{
+    candidates::Candidates,
+    logits_processor::{Effect, LogitsProcessor},
+};
 
 /// Keeps the k best tokens (Fan et al., *Hierarchical Neural Story Generation*, 2018).
 #[derive(Debug, Clone, Copy)]
@@ -13,8 +16,8 @@ impl LogitsProcessor for TopK {
         candidates.keep_best(self.0);
     }
 
-    fn removes(&self) -> bool {
-        true
+    fn effect(&self) -> Effect {
+        Effect::KeepsBest(self.0)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{candidates::Candidates, logits_processor::LogitsProcessor};
+use crate::{
+    candidates::Candidates,
+    logits_processor::{Effect, LogitsProcessor},
+};
 
 /// Keeps the smallest set of best tokens whose probability reaches p (Holtzman et al., *The Curious
 /// Case of Neural Text Degeneration*, 2020): the token that crosses p is kept, so one always is.
@@ -32,8 +35,8 @@ impl LogitsProcessor for TopP {
         candidates.keep_best(below + 1);
     }
 
-    fn removes(&self) -> bool {
-        true
+    fn effect(&self) -> Effect {
+        Effect::Removes
     }
 }
 

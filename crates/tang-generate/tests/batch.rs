@@ -38,7 +38,7 @@ fn a_batch_gives_what_each_row_gives_alone() {
             .collect();
         let sequences = || -> Vec<Sequence> {
             all.iter()
-                .map(|(task, config)| Sequence::new(task.clone(), config, CONTEXT).unwrap())
+                .map(|(task, config)| Sequence::new(task.clone(), config).unwrap())
                 .collect()
         };
         let tokens = |sequences: Vec<Sequence>| -> Vec<Vec<TokenId>> {
@@ -94,6 +94,10 @@ impl Decoder for Watched {
     fn start(&mut self, rows: usize) {
         self.has_begun = false;
         self.decoder.start(rows);
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.decoder.lengths()
     }
 
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
@@ -170,7 +174,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
                     max_new_tokens: 5 + 7 * (seed as usize % 5),
                     ..config.clone()
                 };
-                Sequence::new(task.clone(), &config, CONTEXT).unwrap()
+                Sequence::new(task.clone(), &config).unwrap()
             })
             .collect();
         let alone: Vec<Vec<TokenId>> = sequences
@@ -237,7 +241,7 @@ fn a_prompt_that_is_too_long_keeps_no_other_waiting() {
     let texts = ["一", &long, "七上", "三", &long];
     let sequences = texts.map(|text| {
         let task = Task::continuation(text, &vocabulary).unwrap();
-        Sequence::new(task, &config, CONTEXT)
+        Sequence::new(task, &config)
     });
     let mut decoder = CachedDecoder::new(&model, TWO);
     let results: Vec<_> = Batch::with_places(&mut decoder, sequences.into_iter(), 1).collect();
@@ -262,7 +266,7 @@ fn an_error_of_the_decoder_comes_behind_what_is_done() {
                 stop_at_end: false,
                 ..GenerationConfig::default()
             };
-            Sequence::new(Task::open(), &config, CONTEXT)
+            Sequence::new(Task::open(), &config)
         })
     };
     // Of 4 places; each sequence takes 6 steps, one of them the prefill of the first.

@@ -128,7 +128,7 @@ fn every_position_is_used_and_none_beyond() {
             ..GenerationConfig::default()
         };
         let mut decoder = CachedDecoder::new(&model, TWO);
-        let generator = Generator::new(&mut decoder, task.clone(), &config, CONTEXT).unwrap();
+        let generator = Generator::new(&mut decoder, task.clone(), &config).unwrap();
         let sequence = generator.finish().unwrap();
         (sequence.tokens().len(), sequence.finish_reason().unwrap())
     };
@@ -146,7 +146,7 @@ fn every_position_is_used_and_none_beyond() {
     let long = Task::continuation(&long, &vocabulary).unwrap();
     let mut decoder = CachedDecoder::new(&model, TWO);
     let config = GenerationConfig::default();
-    let mut generator = Generator::new(&mut decoder, long, &config, CONTEXT).unwrap();
+    let mut generator = Generator::new(&mut decoder, long, &config).unwrap();
     assert!(matches!(
         generator.next(),
         Some(Err(GenerateError::Engine(_)))
@@ -164,8 +164,7 @@ fn acrostics_keep_heads_and_lines() {
             ("三七三七三", LineLength::Five),
         ] {
             let lines = heads.chars().count();
-            let task =
-                Task::acrostic(heads, Layout::new(lines, length), &vocabulary, CONTEXT).unwrap();
+            let task = Task::acrostic(heads, Layout::new(lines, length), &vocabulary).unwrap();
             let tokens = run(&mut CachedDecoder::new(&model, TWO), &task, &config);
             assert_eq!((tokens[0], *tokens.last().unwrap()), (NEWLINE, NEWLINE));
             let poem = vocabulary.decode(&tokens[1..tokens.len() - 1]).unwrap();
@@ -188,7 +187,7 @@ fn steps_say_what_was_forced_and_how_likely_it_was() {
     let task = tasks(&vocabulary).remove(3);
     let mut decoder = FullDecoder::new(&model, TWO);
     let config = GenerationConfig::default();
-    let mut generator = Generator::new(&mut decoder, task, &config, CONTEXT).unwrap();
+    let mut generator = Generator::new(&mut decoder, task, &config).unwrap();
     let steps: Vec<_> = generator.by_ref().map(Result::unwrap).collect();
     let forced: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].forced).collect();
     // Four heads, four marks, and the newline, in lines of 5 + 1.

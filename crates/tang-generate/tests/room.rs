@@ -25,7 +25,7 @@ fn config(max_new_tokens: usize, stop_at_end: bool) -> GenerationConfig {
 }
 
 fn run(decoder: &mut dyn Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
-    let generator = Generator::new(decoder, task.clone(), config, LONG).unwrap();
+    let generator = Generator::new(decoder, task.clone(), config).unwrap();
     generator.finish().unwrap().tokens().to_vec()
 }
 
@@ -46,7 +46,7 @@ fn capacity(model: &Arc<Engine>, task: &Task, config: &GenerationConfig) -> usiz
 fn room_is_made_for_what_a_task_can_use() {
     let vocabulary = vocabulary();
     let long = model_with(&vocabulary, LONG);
-    let form = |form: Form| Task::form(form.into(), &vocabulary, LONG).unwrap();
+    let form = |form: Form| Task::form(form.into(), &vocabulary).unwrap();
     let most = usize::MAX;
     for (task, config, wanted) in [
         // 24, 32, 48 and 64 characters behind the newline.
@@ -65,7 +65,7 @@ fn room_is_made_for_what_a_task_can_use() {
         let tokens = config.max_new_tokens;
         assert_eq!(capacity(&long, &task, &config), wanted, "{tokens} tokens");
     }
-    let sixteen = Task::form(Layout::new(16, LineLength::Seven), &vocabulary, LONG).unwrap();
+    let sixteen = Task::form(Layout::new(16, LineLength::Seven), &vocabulary).unwrap();
     assert_eq!(capacity(&long, &sixteen, &config(most, true)), 144);
 
     // A prompt counts, and a context is never exceeded.
@@ -75,7 +75,7 @@ fn room_is_made_for_what_a_task_can_use() {
     let small = model(&vocabulary);
     let config = config(CONTEXT, false);
     let mut decoder = CachedDecoder::new(&small, TWO);
-    let generator = Generator::new(&mut decoder, Task::open(), &config, CONTEXT);
+    let generator = Generator::new(&mut decoder, Task::open(), &config);
     generator.unwrap().finish().unwrap();
     assert_eq!(allocated(&decoder, &small), CONTEXT.next_multiple_of(16));
 }
@@ -103,7 +103,7 @@ fn a_cache_that_grew_changes_no_token() {
             max_new_tokens: *length,
             ..config.clone()
         };
-        Sequence::new(task.clone(), &config, 320)
+        Sequence::new(task.clone(), &config)
     });
     let mut decoder = CachedDecoder::new(&model, TWO);
     let batch = Batch::with_places(&mut decoder, sequences, 2);
@@ -141,8 +141,8 @@ fn what_no_memory_can_hold_is_refused_before_any_work() {
     let vocabulary = vocabulary();
     let model = model_with(&vocabulary, LONG);
     let mut decoder = CachedDecoder::new(&model, TWO);
-    let task = Task::form(Form::WuJue.into(), &vocabulary, LONG).unwrap();
-    let start = Sequence::new(task.clone(), &config(usize::MAX, true), LONG).unwrap();
+    let task = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
+    let start = Sequence::new(task.clone(), &config(usize::MAX, true)).unwrap();
     for beams in [1 << 40, usize::MAX] {
         let error = beam_search(&mut decoder, start.clone(), beams)
             .err()
@@ -155,7 +155,7 @@ fn what_no_memory_can_hold_is_refused_before_any_work() {
     assert_eq!(decoder.forwarded_tokens(), 0);
 
     // As many samples as one likes need no more memory than a batch.
-    let best = best_of(&mut decoder, &task, &config(2, true), 300, LONG).unwrap();
+    let best = best_of(&mut decoder, &task, &config(2, true), 300).unwrap();
     assert_eq!(best.generated().len(), 2);
     assert!(decoder.cache().allocated_bytes() <= 64 * 16 * 2 * 2 * 16 * 4);
 }

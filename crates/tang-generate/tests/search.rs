@@ -10,7 +10,7 @@ use tang_tokenizer::Vocabulary;
 
 mod support;
 
-use support::{CONTEXT, TWO, model, vocabulary};
+use support::{TWO, model, vocabulary};
 
 fn greedy() -> GenerationConfig {
     GenerationConfig {
@@ -20,13 +20,13 @@ fn greedy() -> GenerationConfig {
 }
 
 fn start(task: &Task) -> Sequence {
-    Sequence::new(task.clone(), &greedy(), CONTEXT).unwrap()
+    Sequence::new(task.clone(), &greedy()).unwrap()
 }
 
 fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
     vec![
-        Task::form(Form::WuJue.into(), vocabulary, CONTEXT).unwrap(),
-        Task::acrostic("七上丁丁", Form::QiJue.into(), vocabulary, CONTEXT).unwrap(),
+        Task::form(Form::WuJue.into(), vocabulary).unwrap(),
+        Task::acrostic("七上丁丁", Form::QiJue.into(), vocabulary).unwrap(),
         Task::continuation("七上", vocabulary).unwrap(),
     ]
 }
@@ -38,7 +38,7 @@ fn one_beam_is_greedy_and_more_are_likelier() {
     let mut gained = 0.0;
     for task in tasks(&vocabulary) {
         let mut decoder = CachedDecoder::new(&model, TWO);
-        let generator = Generator::new(&mut decoder, task.clone(), &greedy(), CONTEXT).unwrap();
+        let generator = Generator::new(&mut decoder, task.clone(), &greedy()).unwrap();
         let greedy = generator.finish().unwrap();
         let one = beam_search(&mut decoder, start(&task), 1).unwrap();
         assert_eq!(one.len(), 1);
@@ -71,7 +71,7 @@ fn beams_are_the_same_without_a_cache() {
 fn the_best_of_many_is_the_likeliest_and_the_first_is_the_plain_one() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
-    let task = Task::form(Form::WuJue.into(), &vocabulary, CONTEXT).unwrap();
+    let task = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
     let config = GenerationConfig {
         seed: 3,
         ..GenerationConfig::default()
@@ -79,11 +79,11 @@ fn the_best_of_many_is_the_likeliest_and_the_first_is_the_plain_one() {
     let mut decoder = CachedDecoder::new(&model, TWO);
     let mut scores = Vec::new();
     for count in [1, 2, 8, 70] {
-        let best = best_of(&mut decoder, &task, &config, count, CONTEXT).unwrap();
+        let best = best_of(&mut decoder, &task, &config, count).unwrap();
         scores.push(best.mean_free_log_prob());
     }
     assert!(scores.is_sorted() && scores[0] < scores[3], "{scores:?}");
-    let plain = Generator::new(&mut decoder, task, &config, CONTEXT).unwrap();
+    let plain = Generator::new(&mut decoder, task, &config).unwrap();
     assert_eq!(plain.finish().unwrap().mean_free_log_prob(), scores[0]);
 }
 
@@ -98,7 +98,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     };
     let short = Template::free(Layout::new(1, LineLength::Five));
     let long = Template::free(Layout::new(4, LineLength::Five));
-    let task = |template| Task::verse(template, &rules, &vocabulary, CONTEXT).unwrap();
+    let task = |template| Task::verse(template, &rules, &vocabulary).unwrap();
     let sequences = || [start(&task(&long)), start(&task(&short))];
     let mut decoder = CachedDecoder::new(&model, TWO);
 
@@ -122,7 +122,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     assert!(generate_batch(&mut decoder, sequences().into()).is_err());
     for outcome in [
         beam_search(&mut decoder, start(&task(&long)), 4).err(),
-        best_of(&mut decoder, &task(&long), &greedy(), 4, CONTEXT).err(),
+        best_of(&mut decoder, &task(&long), &greedy(), 4).err(),
     ] {
         assert!(matches!(outcome, Some(GenerateError::NothingAllowed(_))));
     }

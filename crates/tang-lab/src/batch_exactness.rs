@@ -4,7 +4,7 @@ use std::{collections::HashSet, fmt};
 
 use serde::Serialize;
 use tang_engine::Decoder;
-use tang_generate::{Batch, GenerationConfig, Sequence};
+use tang_generate::{Batch, GenerationConfig, Generator, Sequence};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -95,7 +95,7 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
     let mut batched = lab.cached();
     let sequences = cases
         .iter()
-        .map(|case| Sequence::new(case.task.clone(), &case.config, lab.context()))
+        .map(|case| Sequence::new(case.task.clone(), &case.config))
         .collect::<Result<Vec<_>, _>>()?;
     let places = rows.div_ceil(POEMS_A_PLACE);
     let mut batch = Batch::with_places(&mut *batched, sequences.into_iter().map(Ok), places);
@@ -106,7 +106,7 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
     let mut forwarded_alone = 0;
     for (case, together) in cases.iter().zip(&sequences) {
         let mut decoder = lab.cached();
-        let tie = compare_alone(lab, &mut *decoder, case, together.generated())?;
+        let tie = compare_alone(&mut *decoder, case, together.generated())?;
         ties += usize::from(tie);
         // What is forwarded: all tokens but the last one.
         forwarded_alone += match tie {
@@ -170,33 +170,34 @@ fn logit_gap(lab: &LabModel, sequences: &[Sequence]) -> Result<LogitGap, LabErro
 
 /// Whether the poem alone parts from `together` at a tie; an error if it does elsewhere.
 fn compare_alone(
-    lab: &LabModel,
     decoder: &mut dyn Decoder,
     case: &TestCase,
     together: &[TokenId],
 ) -> Result<bool, LabError> {
-    let mut alone = Sequence::new(case.task.clone(), &case.config, lab.context())?;
-    while alone.finish_reason().is_none() {
-        let logits = alone.next_logits(decoder)?;
-        let before = alone.clone();
-        let step = alone.advance(logits.row(0))?;
+    let mut alone = Generator::new(decoder, case.task.clone(), &case.config)?;
+    while alone.sequence().finish_reason().is_none() {
+        let logits = alone.logits()?.to_vec();
+        let before = alone.sequence().clone();
+        let Some(step) = alone.next().transpose()? else {
+            break;
+        };
         let Some(other) = together.get(before.generated().len()) else {
             break;
         };
         if *other != step.token {
             let name = format!("{}, in a batch", case.name);
             // The logits in the batch are not kept; they differ by no more than that.
-            let gap = tolerance(logits.row(0));
-            different_token(&name, &before, logits.row(0), gap, step, *other)?;
+            let gap = tolerance(&logits);
+            different_token(&name, &before, &logits, gap, step, *other)?;
             return Ok(true);
         }
     }
-    match together.len() == alone.generated().len() {
+    match together.len() == alone.sequence().generated().len() {
         true => Ok(false),
         false => Err(LabError::Count {
             what: format!("{}, in a batch behind its end", case.name),
             counted: together.len(),
-            expected: alone.generated().len(),
+            expected: alone.sequence().generated().len(),
         }),
     }
 }

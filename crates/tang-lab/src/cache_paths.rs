@@ -108,7 +108,7 @@ pub(crate) fn text_of_whole_context(lab: &LabModel) -> Result<Vec<TokenId>, LabE
     };
     let mut decoder = lab.cached();
     let task = Task::open();
-    let mut tokens = Generator::new(&mut *decoder, task, &config, lab.context())?
+    let mut tokens = Generator::new(&mut *decoder, task, &config)?
         .finish()?
         .tokens()
         .to_vec();

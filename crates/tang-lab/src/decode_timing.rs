@@ -138,7 +138,7 @@ fn batch_ms(lab: &LabModel, rows: usize, characters: usize) -> Result<f64, LabEr
                 stop_at_end: false,
                 ..GenerationConfig::default()
             };
-            Sequence::new(Task::open(), &config, lab.context())
+            Sequence::new(Task::open(), &config)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let mut decoder = lab.cached();

@@ -123,7 +123,8 @@ impl Evaluation<'_> {
             ("regulated", regulated),
             ("regulated, no repeat", no_repeat),
         ] {
-            let task = Task::verse(&template, &rules, &lab.vocabulary, lab.context());
+            let task = Task::verse(&template, &rules, &lab.vocabulary)
+                .and_then(|task| task.fit(lab.context()));
             let set = match task {
                 Ok(task) => self.write(
                     &format!("{form}, {name}"),
@@ -149,7 +150,7 @@ impl Evaluation<'_> {
         );
         let task = |number: usize| {
             let template = Template::acrostic(&heads[number], form.into(), 0)?;
-            Task::verse(&template, &regulated, &lab.vocabulary, lab.context())
+            Task::verse(&template, &regulated, &lab.vocabulary)?.fit(lab.context())
         };
         let set = self.write(
             &format!("{form}, {name}"),

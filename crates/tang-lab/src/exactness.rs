@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use tang_engine::Decoder;
-use tang_generate::{Sequence, Step};
+use tang_generate::{Generator, Sequence, Step};
 use tang_tokenizer::TokenId;
 
 use crate::{
@@ -69,7 +69,7 @@ pub fn exactness(
         }
         let mut cached = lab.cached();
         let mut full = lab.uncached();
-        compare(&mut *cached, &mut *full, lab.context(), &case, &mut result)?;
+        compare(&mut *cached, &mut *full, &case, &mut result)?;
     }
     Ok(result)
 }
@@ -78,21 +78,22 @@ pub fn exactness(
 pub(crate) fn compare(
     cached: &mut dyn Decoder,
     full: &mut dyn Decoder,
-    context: usize,
     case: &TestCase,
     result: &mut Exactness,
 ) -> Result<(), LabError> {
-    let new = || Sequence::new(case.task.clone(), &case.config, context);
-    let (mut with, mut without) = (new()?, new()?);
-    while with.finish_reason().is_none() {
-        let (a, b) = (with.next_logits(cached)?, without.next_logits(full)?);
-        let gap = LogitGap::between(a.row(0), b.row(0)).checked(&case.name)?;
+    let mut with = Generator::new(cached, case.task.clone(), &case.config)?;
+    let mut without = Generator::new(full, case.task.clone(), &case.config)?;
+    while with.sequence().finish_reason().is_none() {
+        let logits = with.logits()?.to_vec();
+        let gap = LogitGap::between(&logits, without.logits()?).checked(&case.name)?;
         result.largest_logit_difference = result.largest_logit_difference.max(gap);
-        let before = with.clone();
-        let step = with.advance(a.row(0))?;
-        let other = without.advance(b.row(0))?;
+        let before = with.sequence().clone();
+        let steps = (with.next().transpose()?, without.next().transpose()?);
+        let (Some(step), Some(other)) = steps else {
+            break;
+        };
         if step.token != other.token {
-            different_token(&case.name, &before, a.row(0), gap, step, other.token)?;
+            different_token(&case.name, &before, &logits, gap, step, other.token)?;
             result.ties += 1;
             return Ok(());
         }
@@ -147,7 +148,7 @@ mod tests {
             fault,
             ..FakeDecoder::default()
         };
-        compare(&mut new(fault), &mut new(None), 64, &case, &mut result).map(|()| result)
+        compare(&mut new(fault), &mut new(None), &case, &mut result).map(|()| result)
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
             temperature: 0.0,
             ..GenerationConfig::default()
         };
-        let before = Sequence::new(Task::open(), &config, 64).unwrap();
+        let before = Sequence::new(Task::open(), &config).unwrap();
         let logits = [0.0, 0.5, -1.0];
         let step = before.clone().advance(&logits).unwrap();
         assert_eq!((step.token, step.margin), (1, 0.5));
@@ -219,7 +220,7 @@ mod tests {
                     ..cached()
                 };
                 let mut result = Exactness::of(1);
-                compare(&mut cached(), &mut full, 64, &case, &mut result).unwrap();
+                compare(&mut cached(), &mut full, &case, &mut result).unwrap();
                 ties += result.ties;
             }
         }

@@ -21,6 +21,8 @@ pub(crate) struct FakeDecoder {
     pub fault: Option<(usize, f32)>,
     /// Tokens that each prefill counts too many.
     pub extra_forwarded: usize,
+    /// Tokens of each row.
+    pub lengths: Vec<usize>,
     /// Steps since the last prefill.
     pub steps: usize,
     /// Tokens counted.
@@ -34,6 +36,7 @@ impl Default for FakeDecoder {
             others: 0.0,
             fault: None,
             extra_forwarded: 0,
+            lengths: Vec::new(),
             steps: 0,
             forwarded: Arc::default(),
         }
@@ -64,13 +67,19 @@ impl Decoder for FakeDecoder {
         Ok(())
     }
 
-    fn start(&mut self, _: usize) {
+    fn start(&mut self, rows: usize) {
+        self.lengths = vec![0; rows];
         self.steps = 0;
         self.forwarded
             .fetch_add(self.extra_forwarded, Ordering::Relaxed);
     }
 
+    fn lengths(&self) -> Vec<usize> {
+        self.lengths.clone()
+    }
+
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
+        self.lengths[0] += rows[0].len();
         self.forwarded.fetch_add(rows[0].len(), Ordering::Relaxed);
         Ok(self.logits(rows[0][rows[0].len() - 1]))
     }
@@ -87,6 +96,7 @@ impl Decoder for FakeDecoder {
 
     fn fork(&self) -> Option<Box<dyn Decoder>> {
         Some(Box::new(Self {
+            lengths: Vec::new(),
             steps: 0,
             forwarded: Arc::clone(&self.forwarded),
             ..*self

@@ -65,12 +65,9 @@ pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
     let cases = test_cases(lab, 8)?;
     let mut repeated = 0;
     for case in &cases {
-        let fresh = generate(lab, &mut *lab.cached(), case)?;
+        let fresh = generate(&mut *lab.cached(), case)?;
         // The first decoder still holds the case before; the second runs after the first.
-        let again = [
-            generate(lab, &mut *cached, case)?,
-            generate(lab, &mut *cached, case)?,
-        ];
+        let again = [generate(&mut *cached, case)?, generate(&mut *cached, case)?];
         for run in again {
             if run.tokens() != fresh.tokens() {
                 return Err(LabError::Leftover {
@@ -81,7 +78,7 @@ pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
         }
         // Ties are judged as everywhere.
         let mut result = Exactness::of(1);
-        compare(&mut *cached, &mut *full, lab.context(), case, &mut result)?;
+        compare(&mut *cached, &mut *full, case, &mut result)?;
         repeated += 1;
     }
     let context = lab.context();
@@ -94,12 +91,8 @@ pub fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
     Ok(FreshRuns { repeated, limits })
 }
 
-fn generate(
-    lab: &LabModel,
-    decoder: &mut dyn Decoder,
-    case: &TestCase,
-) -> Result<Sequence, LabError> {
-    let generator = Generator::new(decoder, case.task.clone(), &case.config, lab.context())?;
+fn generate(decoder: &mut dyn Decoder, case: &TestCase) -> Result<Sequence, LabError> {
+    let generator = Generator::new(decoder, case.task.clone(), &case.config)?;
     Ok(generator.finish()?)
 }
 
@@ -116,20 +109,14 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
     };
     let mut cached = lab.cached();
     let mut full = lab.uncached();
-    compare(
-        &mut *cached,
-        &mut *full,
-        lab.context(),
-        &case,
-        &mut Exactness::of(1),
-    )?;
+    compare(&mut *cached, &mut *full, &case, &mut Exactness::of(1))?;
     let ended = |decoder: &mut dyn FnMut() -> Result<Sequence, LabError>| {
         let sequence = decoder()?;
         let reason = sequence.finish_reason();
         Ok::<_, LabError>((sequence.tokens().len(), reason))
     };
-    let with = ended(&mut || generate(lab, &mut *cached, &case))?;
-    let without = ended(&mut || generate(lab, &mut *full, &case))?;
+    let with = ended(&mut || generate(&mut *cached, &case))?;
+    let without = ended(&mut || generate(&mut *full, &case))?;
     // The last token is chosen at the last position and needs none itself.
     let most = lab.context() + 1;
     let wanted = match asked <= most {

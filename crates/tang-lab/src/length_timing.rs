@@ -155,15 +155,7 @@ fn is_tie(
         config: TimedGeneration::config(characters),
     };
     let mut result = Exactness::of(1);
-    // The last new token needs no position.
-    let context = characters + 1;
-    let compared = compare(
-        &mut *cached(),
-        &mut *uncached(),
-        context,
-        &case,
-        &mut result,
-    );
+    let compared = compare(&mut *cached(), &mut *uncached(), &case, &mut result);
     compared.is_ok() && result.ties > 0
 }
 

@@ -60,7 +60,7 @@ impl PoemWriter<'_> {
             (Search::BestOf(count), _) => {
                 self.one_by_one(&mut set, on_progress, |number, decoder| {
                     let (task, config) = (tasks.of(number)?, self.config(number));
-                    best_of(decoder, &task, &config, count, self.lab.context())
+                    best_of(decoder, &task, &config, count)
                 })?;
             }
             (Search::Beams(beams), Tasks::Same(task)) => {
@@ -137,7 +137,7 @@ impl PoemWriter<'_> {
 
     fn begin(&self, tasks: &Tasks, number: usize) -> Result<Sequence, GenerateError> {
         let (task, config) = (tasks.of(number)?, self.config(number));
-        Sequence::new(task, &config, self.lab.context())
+        Sequence::new(task, &config)
     }
 
     fn config(&self, number: usize) -> GenerationConfig {

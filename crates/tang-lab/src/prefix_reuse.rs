@@ -85,7 +85,7 @@ pub fn prefix_reuse(lab: &LabModel, runs: usize) -> Result<PrefixReuse, LabError
         };
         let mut kept = after_prefix()?;
         let mut full = lab.uncached();
-        compare(&mut *kept, &mut *full, lab.context(), &case, &mut exactness)?;
+        compare(&mut *kept, &mut *full, &case, &mut exactness)?;
     }
 
     let mut with = Vec::new();

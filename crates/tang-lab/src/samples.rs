@@ -16,7 +16,11 @@ pub(crate) fn samples(lab: &LabModel) -> Result<String, LabError> {
         ..GenerationConfig::default()
     };
     let mut text = String::new();
-    let quatrain = || Task::form(Form::QiJue.into(), &lab.vocabulary, lab.context()).ok();
+    let quatrain = || {
+        Task::form(Form::QiJue.into(), &lab.vocabulary)
+            .and_then(|task| task.fit(lab.context()))
+            .ok()
+    };
     for (title, config) in [
         ("七绝, temperature 0.3", plain(0.3, 0)),
         ("七绝, temperature 1.0", plain(1.0, 0)),
@@ -37,7 +41,9 @@ pub(crate) fn samples(lab: &LabModel) -> Result<String, LabError> {
     ]
     .map(|(heads, length)| {
         let layout = Layout::new(heads.chars().count(), length);
-        Task::acrostic(heads, layout, &lab.vocabulary, lab.context()).ok()
+        Task::acrostic(heads, layout, &lab.vocabulary)
+            .and_then(|task| task.fit(lab.context()))
+            .ok()
     });
     section(&mut text, lab, "Acrostics", acrostics, &default)?;
     Ok(text)
@@ -60,7 +66,7 @@ fn section(
                 seed,
                 ..config.clone()
             };
-            Sequence::new(task, &config, lab.context())
+            Sequence::new(task, &config)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let sequences = generate_batch(&mut *lab.cached(), sequences)?;

@@ -110,7 +110,7 @@ pub(crate) fn free_samples(
                 seed,
                 ..config.clone()
             };
-            Sequence::new(Task::open(), &config, lab.context())
+            Sequence::new(Task::open(), &config)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let mut decoder = lab.cached();

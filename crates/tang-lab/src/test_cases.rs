@@ -82,7 +82,7 @@ fn tasks(lab: &LabModel) -> Vec<(String, Task)> {
         tasks.push((text.to_owned(), Task::continuation(text, vocabulary)));
     }
     for form in Form::ALL {
-        let task = Task::form(form.into(), vocabulary, lab.context());
+        let task = Task::form(form.into(), vocabulary);
         tasks.push((form.to_string(), task));
     }
     for (heads, length) in HEADS
@@ -90,12 +90,12 @@ fn tasks(lab: &LabModel) -> Vec<(String, Task)> {
         .zip([LineLength::Five, LineLength::Seven].into_iter().cycle())
     {
         let layout = Layout::new(heads.chars().count(), length);
-        let task = Task::acrostic(heads, layout, vocabulary, lab.context());
+        let task = Task::acrostic(heads, layout, vocabulary);
         tasks.push((format!("acrostic {heads}"), task));
     }
     tasks
         .into_iter()
-        .filter_map(|(name, task)| Some((name, task.ok()?)))
+        .filter_map(|(name, task)| Some((name, task.ok()?.fit(lab.context()).ok()?)))
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tang_engine::Decoder;
+use tang_engine::{Decoder, EngineError};
 use tang_generate::{GenerateError, GenerationConfig, Generator, Task};
 use tang_tokenizer::TokenId;
 
@@ -23,19 +23,22 @@ impl TimedGeneration {
     ///
     /// # Errors
     ///
-    /// If the model has fewer positions than that takes.
+    /// [`EngineError::TextTooLong`] if the model has fewer positions than that takes.
     pub fn run(
         decoder: &mut dyn Decoder,
         task: &Task,
         new_tokens: usize,
     ) -> Result<Self, GenerateError> {
         let config = Self::config(new_tokens);
-        // The last new token needs no position; no text ends for want of one, the decoder fails first.
-        let context = task.prompt().len() + new_tokens;
+        // The last new token needs no position.
+        let (length, context) = (task.prompt().len() + new_tokens - 1, decoder.context());
+        if length > context {
+            return Err(EngineError::TextTooLong { length, context }.into());
+        }
         let before = decoder.forwarded_tokens();
         let mut steps_ms = Vec::with_capacity(new_tokens);
         let mut started = Instant::now();
-        let mut generator = Generator::new(decoder, task.clone(), &config, context)?;
+        let mut generator = Generator::new(decoder, task.clone(), &config)?;
         for step in &mut generator {
             step?;
             let now = Instant::now();

@@ -7,7 +7,7 @@ use std::sync::{
 
 use burn::tensor::{Int, Tensor, TensorData};
 use tang_checkpoint::{ModelConfig, Weights};
-use tang_engine::{CacheBytes, Decoder, EngineError, Logits, Model, Threads};
+use tang_engine::{CacheBytes, Decoder, EngineError, Logits, Model, Threads, shared_tokens};
 use tang_tokenizer::TokenId;
 
 use crate::{Transformer, device_cache::DeviceCache};
@@ -183,12 +183,8 @@ impl Decoder for NetworkDecoder {
         let Some((prefix, cache)) = &self.prefix else {
             return self.append(prompts);
         };
-        // The logits after the last token of a prompt are always to be computed.
-        let common = |prompt: &&[TokenId]| {
-            let pairs = prompt[..prompt.len() - 1].iter().zip(prefix);
-            pairs.take_while(|(a, b)| a == b).count()
-        };
-        let shared = prompts.iter().map(common).min().unwrap_or(0);
+        let shared = prompts.iter().map(|prompt| shared_tokens(prompt, prefix));
+        let shared = shared.min().unwrap_or(0);
         let mut cache = cache.clone();
         cache.truncate(&[shared]);
         cache.select(&vec![0; prompts.len()]);
@@ -196,6 +192,10 @@ impl Decoder for NetworkDecoder {
         self.rows = vec![prefix[..shared].to_vec(); prompts.len()];
         let rest: Vec<&[TokenId]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
         self.append(&rest)
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        self.rows.iter().map(Vec::len).collect()
     }
 
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {

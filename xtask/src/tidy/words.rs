@@ -24,7 +24,7 @@ const RUNS_PROGRAMS: [&str; 6] = [
     "crates/tang-cli/src/peer.rs",
     "crates/tang-lab/src/torch_peer.rs",
     "crates/tang-lab/src/bench_decode.rs",
-    "crates/tang-cli/src/training_environment.rs",
+    "crates/tang-cli/src/training/environment.rs",
     "xtask/src/process.rs",
 ];
 
@@ -276,7 +276,7 @@ mod tests {
             "fn f() { Command::new(a) }",
             "fn f() { process::Command::new(a) }",
         ] {
-            assert!(found("crates/tang-cli/src/source_commit.rs", text));
+            assert!(found("crates/tang-cli/src/system/source_commit.rs", text));
             assert!(found(MODEL, text));
             assert!(!found("crates/tang-cli/src/peer.rs", text));
             assert!(!found("crates/tang-cli/tests/tang/work.rs", text));

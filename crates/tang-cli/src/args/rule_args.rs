@@ -59,8 +59,8 @@ impl RuleArgs {
                 ..*exemption
             }
         };
-        let rules = self.rules();
-        let task = Task::verse(template, &rules, &loaded.vocabulary, loaded.context());
+        let task = Task::verse(template, &self.rules(), &loaded.vocabulary)
+            .and_then(|task| task.fit(loaded.context()));
         let task = task.map_err(|error| match error {
             GenerateError::Unkept { exemptions } => GenerateError::Unkept {
                 exemptions: exemptions.iter().map(typed).collect(),

@@ -80,22 +80,21 @@ impl PoemWriter<'_> {
         if self.sampling.stream {
             return configs.try_for_each(|config| self.stream(decoder, &config));
         }
-        let (task, context) = (self.task, self.loaded.context());
+        let task = self.task;
         match self.sampling.search()? {
             Search::Sample => {
                 let starts = configs.clone();
-                let starts =
-                    starts.map(move |config| Sequence::new(task.clone(), &config, context));
+                let starts = starts.map(move |config| Sequence::new(task.clone(), &config));
                 let mut poems = Batch::new(decoder, starts).zip(configs);
                 poems.try_for_each(|(poem, config)| self.take(poem, &config))
             }
             Search::BestOf(samples) => configs.try_for_each(|config| {
-                self.take(best_of(decoder, task, &config, samples, context), &config)
+                self.take(best_of(decoder, task, &config, samples), &config)
             }),
             Search::Beams(beams) => {
                 // One search finds all poems.
                 let config = configs.next().unwrap_or_default();
-                let start = Sequence::new(task.clone(), &config, context)?;
+                let start = Sequence::new(task.clone(), &config)?;
                 let found = beam_search(decoder, start, beams)?;
                 let wanted = self.sampling.number as usize;
                 if found.len() < wanted {
@@ -113,8 +112,7 @@ impl PoemWriter<'_> {
     }
 
     fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
-        let context = self.loaded.context();
-        let mut generator = Generator::new(decoder, self.task.clone(), config, context)?;
+        let mut generator = Generator::new(decoder, self.task.clone(), config)?;
         let mut begun = false;
         for step in generator.by_ref() {
             let mut text = match step {

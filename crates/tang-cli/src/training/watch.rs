@@ -54,9 +54,8 @@ impl TrainingWatch {
             max_new_tokens: Form::QiLv.char_count() + 1,
             ..GenerationConfig::default()
         };
-        let context = engine.config().context;
         let mut decoder = CachedDecoder::new(engine, Threads::available());
-        let sequence = Generator::new(&mut decoder, task, &config, context)?.finish()?;
+        let sequence = Generator::new(&mut decoder, task, &config)?.finish()?;
         Ok(poem_text(&self.vocabulary, sequence.tokens())?)
     }
 }
@@ -84,8 +83,7 @@ impl Observer for TrainingWatch {
         evaluation: &Evaluation,
         engine: &Arc<Engine>,
     ) {
-        let (layout, context) = (Form::QiJue.into(), engine.config().context);
-        let form = Task::form(layout, &self.vocabulary, context);
+        let form = Task::form(Form::QiJue.into(), &self.vocabulary);
         let continuation = Task::continuation(SAMPLE_PREFIX, &self.vocabulary);
         self.bar.suspend(|| {
             note(format_args!(

@@ -15,8 +15,7 @@ fn greedy(model: &dyn Model, task: &Task) -> (Sequence, Vec<f32>) {
         ..GenerationConfig::default()
     };
     let mut decoder = model.cached(Threads::ONE);
-    let context = model.config().context;
-    let mut generator = Generator::new(&mut *decoder, task.clone(), &config, context).unwrap();
+    let mut generator = Generator::new(&mut *decoder, task.clone(), &config).unwrap();
     let leads = generator
         .by_ref()
         .map(|step| step.unwrap().margin)

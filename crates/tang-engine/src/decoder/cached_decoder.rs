@@ -105,6 +105,10 @@ impl Decoder for CachedDecoder {
         self.append(&rest)
     }
 
+    fn lengths(&self) -> Vec<usize> {
+        self.cache.lengths().to_vec()
+    }
+
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
         let hidden = self.forward(rows)?;
         last_logits(&self.engine, &hidden, rows, self.threads)

@@ -70,6 +70,10 @@ impl Decoder for FullDecoder {
         self.rows = vec![Vec::new(); rows];
     }
 
+    fn lengths(&self) -> Vec<usize> {
+        self.rows.iter().map(Vec::len).collect()
+    }
+
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
         let hidden = self.forward(rows)?;
         let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();

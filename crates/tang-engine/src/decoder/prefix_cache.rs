@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tang_kernels::Threads;
 use tang_tokenizer::TokenId;
 
-use crate::{Engine, EngineError, KvCache};
+use crate::{Engine, EngineError, KvCache, shared_tokens};
 
 /// A prefix that went through the model once. Each batch of prompts that begin with it pays only
 /// for the rest: [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
@@ -49,14 +49,12 @@ impl PrefixCache {
         &self.engine
     }
 
-    /// Count of tokens that all prompts have in common with the prefix. The last token of a prompt is
-    /// never among them: the logits after it are still to be computed.
+    /// Count of tokens that all prompts share with the prefix: [`shared_tokens`].
     pub(crate) fn shared_by(&self, prompts: &[&[TokenId]]) -> usize {
-        let common = |prompt: &&[TokenId]| {
-            let pairs = prompt[..prompt.len() - 1].iter().zip(&self.tokens);
-            pairs.take_while(|(a, b)| a == b).count()
-        };
-        prompts.iter().map(common).min().unwrap_or(0)
+        let shared = prompts
+            .iter()
+            .map(|prompt| shared_tokens(prompt, &self.tokens));
+        shared.min().unwrap_or(0)
     }
 
     /// A cache of `rows` rows, each holding the first `length` tokens of the prefix.

@@ -5,8 +5,6 @@ use tang_generate::{GenerationConfig, Generator, Task};
 use tang_prosody::{Form, Layout, LineLength};
 use tang_tokenizer::{TokenId, Vocabulary};
 
-use crate::support::CONTEXT;
-
 /// Settings that reach the sampler in different ways.
 pub fn configs() -> Vec<GenerationConfig> {
     let base = GenerationConfig::default();
@@ -34,12 +32,12 @@ pub fn configs() -> Vec<GenerationConfig> {
 pub fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
     let acrostic = |heads: &str| {
         let layout = Layout::new(heads.chars().count(), LineLength::Five);
-        Task::acrostic(heads, layout, vocabulary, CONTEXT).unwrap()
+        Task::acrostic(heads, layout, vocabulary).unwrap()
     };
     vec![
         Task::continuation("七上三", vocabulary).unwrap(),
         Task::continuation("一", vocabulary).unwrap(),
-        Task::form(Form::QiJue.into(), vocabulary, CONTEXT).unwrap(),
+        Task::form(Form::QiJue.into(), vocabulary).unwrap(),
         acrostic("七上丁丁"),
         acrostic("三"),
     ]
@@ -47,6 +45,6 @@ pub fn tasks(vocabulary: &Vocabulary) -> Vec<Task> {
 
 /// The tokens of one generation.
 pub fn run(decoder: &mut dyn Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
-    let generator = Generator::new(decoder, task.clone(), config, CONTEXT).unwrap();
+    let generator = Generator::new(decoder, task.clone(), config).unwrap();
     generator.finish().unwrap().tokens().to_vec()
 }
