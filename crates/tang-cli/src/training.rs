@@ -14,6 +14,7 @@ pub mod peer;
 mod plan;
 #[path = "training_race.rs"]
 pub mod race;
+mod shell_word;
 pub mod train;
 pub mod watch;
 

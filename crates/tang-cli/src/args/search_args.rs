@@ -3,7 +3,7 @@
 use clap::Args;
 use tang_generate::Search;
 
-use crate::args::number::whole;
+use crate::args::whole;
 
 /// The most beams: each has a cache of its own.
 const MAX_BEAMS: u16 = 1024;

@@ -7,10 +7,7 @@ use clap::Args;
 use tang_lab::{BenchPlan, Provenance, bench_cache};
 
 use crate::{
-    bench_output::BenchOutput,
-    device_args::DeviceArgs,
-    lab_model::open_lab_models,
-    note::note,
+    bench_output::BenchOutput, device_args::DeviceArgs, lab_model::open_lab_models, note::note,
     source_commit::source_commit,
 };
 
