@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
-use crate::training::{bench_train, devices, train};
+use crate::{training::bench_train, training::devices, training::train};
 
 mod acrostic;
 mod bench_cache;

@@ -4,3 +4,10 @@ pub mod corpus_build;
 pub mod given;
 pub mod poem_input;
 pub mod user_text;
+
+pub use self::{
+    corpus_build::{CORPUS_FOLDER, build_corpus, read_corpus},
+    given::Given,
+    poem_input::{left_out, read_page},
+    user_text::UserText,
+};

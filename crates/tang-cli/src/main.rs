@@ -10,13 +10,10 @@ use clap::FromArgMatches;
 use tang_corpus::CorpusError;
 
 use crate::{
-    commands::{Command, command_line},
-    output::{
-        error_message::{NotBuilt, error_message, is_closed_pipe},
-        print::note,
-        usage_error::{USAGE, usage_error},
-    },
-    system::stop_request::INTERRUPTED,
+    commands::Command,
+    commands::command_line,
+    output::{NotBuilt, USAGE, error_message, is_closed_pipe, note, usage_error},
+    system::INTERRUPTED,
 };
 
 mod args;

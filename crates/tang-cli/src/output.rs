@@ -5,6 +5,15 @@ pub mod poem_output;
 pub mod poem_writer;
 pub mod print;
 pub mod progress;
-pub mod shell_word;
 pub mod usage_error;
 pub mod verdict_output;
+
+pub use self::{
+    error_message::{NotBuilt, error_message, is_closed_pipe},
+    poem_output::{Breaks, PoemJson, PoemOutput, poem_text},
+    poem_writer::{Assignment, write_poems},
+    print::{note, write_json},
+    progress::CorpusBars,
+    usage_error::{USAGE, usage_error},
+    verdict_output::{JudgedPoem, judge, write_poem, write_summary},
+};

@@ -14,6 +14,7 @@ pub mod peer;
 mod plan;
 #[path = "training_race.rs"]
 pub mod race;
+mod shell_word;
 pub mod train;
 pub mod watch;
 
@@ -24,14 +25,12 @@ pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
     }
     match error.downcast_ref()? {
         TrainError::Diverged { .. } | TrainError::Useless { .. } => Some("--seed starts another"),
-        TrainError::PoemTooLong { .. } => Some("--context gives the model more positions"),
-        TrainError::RunExists { .. } => {
-            Some("--resume goes on with it, --out names another folder")
-        }
+        TrainError::PoemTooLong { .. } => Some("--context gives it more positions"),
+        TrainError::RunExists { .. } => Some("--resume goes on, --out names another folder"),
         TrainError::NotEmpty { .. } | TrainError::Locked { .. } => {
             Some("--out names another folder")
         }
-        TrainError::NoRun { .. } => Some("without --resume, one is started"),
+        TrainError::NoRun { .. } => Some("without --resume"),
         TrainError::OtherCorpus { .. } => Some("--corpus names it"),
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
-use crate::output::error_message::NotBuilt;
+use crate::output::NotBuilt;
 
 pub use self::{command as bench_train, command as devices, command as train};
 

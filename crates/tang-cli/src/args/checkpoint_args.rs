@@ -1,13 +1,13 @@
-//! Which model to use.
+//! The flags for a model.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 
-use crate::{args::device_args::DeviceArgs, model::loaded_model::LoadedModel};
+use crate::{args::DeviceArgs, model::LoadedModel};
 
-/// Which model to use, and where it computes.
+/// A model, and the device that computes it.
 #[derive(Args)]
 pub struct CheckpointArgs {
     /// Folder of the model [default: tang-4l, which is part of this program]

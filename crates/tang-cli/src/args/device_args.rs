@@ -1,12 +1,12 @@
-//! Which device computes.
+//! The flag for a device.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use tang_engine::Threads;
 
-use crate::{output::print::note, system::threads::start_threads, training::gpu::Gpu};
+use crate::{output::note, system::start_threads, training::gpu::Gpu};
 
-/// Where a model computes.
+/// The place of a model.
 #[derive(Debug, Clone)]
 pub enum Place {
     /// On the CPU, by an engine with these threads.
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-/// Which device to use.
+/// A device.
 #[derive(Args, Clone, Copy)]
 pub struct DeviceArgs {
     /// Device: flex (the CPU), wgpu (a GPU) or auto (a GPU if there is one, else the CPU);
@@ -41,26 +41,18 @@ pub struct DeviceArgs {
         default_value = "flex",
         hide_possible_values = true
     )]
-    device: Choice,
+    pub device: Choice,
 }
 
+/// A device by its name.
 #[derive(Clone, Copy, ValueEnum)]
-enum Choice {
+pub enum Choice {
     Flex,
     Wgpu,
     Auto,
 }
 
 impl DeviceArgs {
-    /// The flag again, after a space, for a command line to print; empty for the default.
-    pub fn flag(self) -> &'static str {
-        match self.device {
-            Choice::Flex => "",
-            Choice::Wgpu => " --device wgpu",
-            Choice::Auto => " --device auto",
-        }
-    }
-
     /// Starts the threads and opens the device, once in a program; notes which, unless it is the default.
     pub fn place(self) -> Result<Place> {
         start_threads()?;
@@ -77,26 +69,5 @@ impl DeviceArgs {
         };
         note(format_args!("device: {}", place.name()));
         Ok(place)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        device: DeviceArgs,
-    }
-
-    #[test]
-    fn the_flag_is_what_was_given() {
-        for given in ["", " --device wgpu", " --device auto"] {
-            let command = Command::parse_from(format!("tang{given}").split(' '));
-            assert_eq!(command.device.flag(), given);
-        }
     }
 }

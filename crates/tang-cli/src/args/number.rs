@@ -15,8 +15,7 @@ where
     }
 }
 
-/// Reads how many of something there are to be: from 1 on. 0 passes, as what is counted has more to say
-/// about it.
+/// Reads a count, from 1 on. 0 passes: a later error says more about it.
 pub fn count<T: FromStr>(text: &str) -> Result<T, String> {
     let most = u64::MAX;
     text.parse().map_err(|_| not_in(text, &1, &most))

@@ -7,7 +7,7 @@ use clap::Args;
 use tang_generate::{Exemption, GenerateError, Rules, Task, Wanted};
 use tang_prosody::{LineSequence, RhymeGroup, Template};
 
-use crate::{input::given::Given, model::loaded_model::LoadedModel, output::print::note};
+use crate::{input::Given, model::LoadedModel, output::note};
 
 /// Rhyme, tones, repetitions.
 #[derive(Args)]

@@ -7,13 +7,8 @@ use clap::Args;
 use tang_generate::{GenerationConfig, Search};
 
 use crate::{
-    args::{
-        checkpoint_args::CheckpointArgs,
-        number::{count, whole},
-        search_args::SearchArgs,
-        setting_args::SettingArgs,
-    },
-    output::print::note,
+    args::{CheckpointArgs, SearchArgs, SettingArgs, count, whole},
+    output::note,
 };
 
 /// How poems are sampled and printed.

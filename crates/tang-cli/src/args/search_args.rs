@@ -3,7 +3,7 @@
 use clap::Args;
 use tang_generate::Search;
 
-use crate::args::number::whole;
+use crate::args::whole;
 
 /// The most beams: each has a cache of its own.
 const MAX_BEAMS: u16 = 1024;
@@ -11,7 +11,7 @@ const MAX_BEAMS: u16 = 1024;
 /// Samples, the best of several, or a beam search.
 #[derive(Args)]
 pub struct SearchArgs {
-    /// Sample N poems for each one, and keep the one that the model finds likeliest
+    /// For each poem, sample N and keep the likeliest
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=u16::MAX), conflicts_with = "beams")]
     best_of: u16,
     /// Beam search with N beams, up to 1024, instead of sampling; its poems are much alike

@@ -3,7 +3,7 @@
 use clap::Args;
 use tang_generate::{GenerateError, GenerationConfig};
 
-use crate::args::number::whole;
+use crate::args::whole;
 
 /// The settings of the sampler.
 #[derive(Args)]

@@ -11,11 +11,10 @@ use clap::Args;
 use tang_prosody::Verdict;
 
 use crate::{
-    input::poem_input::{left_out, read_page},
+    input::{left_out, read_page},
     output::{
-        error_message::{error_message, is_closed_pipe},
-        print::{note, write_json},
-        verdict_output::{JudgedPoem, judge, write_poem, write_summary},
+        JudgedPoem, error_message, is_closed_pipe, judge, note, write_json, write_poem,
+        write_summary,
     },
 };
 

@@ -5,12 +5,9 @@ use clap::Args;
 use tang_generate::Task;
 
 use crate::{
-    args::sampling_args::SamplingArgs,
-    input::{given::Given, user_text::UserText},
-    output::{
-        poem_output::Breaks,
-        poem_writer::{Assignment, write_poems},
-    },
+    args::SamplingArgs,
+    input::{Given, UserText},
+    output::{Assignment, Breaks, write_poems},
 };
 
 /// The beginning of the poems.

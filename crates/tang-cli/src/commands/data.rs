@@ -10,9 +10,9 @@ use clap::Args;
 use tang_corpus::{CorpusError, CorpusFolder, Statistics};
 
 use crate::{
-    input::corpus_build::{CORPUS_FOLDER, build_corpus},
-    output::print::note,
-    system::stop_request::StopRequest,
+    input::{CORPUS_FOLDER, build_corpus},
+    output::note,
+    system::StopRequest,
 };
 
 /// The source of the poems, and the folder for them.
@@ -32,29 +32,20 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let folder = CorpusFolder::new(&options.out);
     let from = options.from.as_deref();
-    let there = if from.is_none() {
-        existing(&folder)?
-    } else {
-        None
-    };
-    let poems = if let Some(poems) = there {
-        note(format_args!(
-            "the corpus in {} is there already; `--from PATH` replaces it",
-            options.out.display()
-        ));
-        poems
-    } else {
-        build_corpus(from, &folder, &StopRequest::watch()?)?.poems
+    let poems = match (from, folder.open().and_then(|_| folder.poems())) {
+        (None, Ok(poems)) => {
+            note(format_args!(
+                "the corpus in {} is there already; `--from PATH` replaces it",
+                options.out.display()
+            ));
+            poems
+        }
+        // A corpus that was changed may be the user's own work.
+        (None, Err(error)) if !matches!(error, CorpusError::NotBuilt { .. }) => {
+            return Err(error.into());
+        }
+        _ => build_corpus(from, &folder, &StopRequest::watch()?)?.poems,
     };
     writeln!(io::stdout().lock(), "{}", Statistics::of(&poems))?;
     Ok(())
-}
-
-/// The poems of a complete corpus. One that was changed may be the user's own work: an error.
-fn existing(folder: &CorpusFolder) -> Result<Option<Vec<String>>> {
-    match folder.open().and_then(|_| folder.poems()) {
-        Ok(poems) => Ok(Some(poems)),
-        Err(CorpusError::NotBuilt { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -10,10 +10,10 @@ use tang_engine::{Model, Threads};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
-    args::{checkpoint_args::CheckpointArgs, number::whole},
-    input::user_text::UserText,
-    model::loaded_model::ready,
-    output::print::write_json,
+    args::{CheckpointArgs, whole},
+    input::UserText,
+    model::ready,
+    output::write_json,
 };
 
 /// The text, or token ids for a model without a vocabulary. Output: one row per position, the newline before the

@@ -13,12 +13,9 @@ use tang_files::escape_value;
 use tang_generate::{Task, next_tokens};
 
 use crate::{
-    args::{checkpoint_args::CheckpointArgs, number::whole},
-    input::{
-        corpus_build::{CORPUS_FOLDER, read_corpus},
-        user_text::UserText,
-    },
-    output::print::{note, write_json},
+    args::{CheckpointArgs, whole},
+    input::{CORPUS_FOLDER, UserText, read_corpus},
+    output::{note, write_json},
 };
 
 /// The text, and the length of the list.

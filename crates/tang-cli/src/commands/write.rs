@@ -5,12 +5,9 @@ use clap::Args;
 use tang_prosody::{Form, Template};
 
 use crate::{
-    args::{rule_args::RuleArgs, sampling_args::SamplingArgs},
-    input::{given::Given, user_text::UserText},
-    output::{
-        poem_output::Breaks,
-        poem_writer::{Assignment, write_poems},
-    },
+    args::{RuleArgs, SamplingArgs},
+    input::{Given, UserText},
+    output::{Assignment, Breaks, write_poems},
 };
 
 /// The form, or a template.

@@ -5,9 +5,9 @@ use std::path::Path;
 use tang_corpus::{Corpus, CorpusError, CorpusFolder, Npm, Split, Step};
 
 use crate::{
-    input::poem_input::left_out,
-    output::{print::note, progress::CorpusBars},
-    system::stop_request::StopRequest,
+    input::left_out,
+    output::{CorpusBars, note},
+    system::StopRequest,
 };
 
 /// The default folder of the corpus.
@@ -28,7 +28,7 @@ pub fn build_corpus(
         Some(path) => Corpus::read(path, &mut |progress| bars.show(progress))?,
         None => {
             note("fetching the npm package chinese-poetry (85 MB)");
-            request.hold();
+            request.hold(false);
             let npm = Npm::default().until(request.came());
             Corpus::fetch(&npm, &mut |progress| {
                 if progress.step != Step::Fetch {
@@ -39,7 +39,7 @@ pub fn build_corpus(
         }
     };
     let split = Split::of(&corpus.poems)?;
-    request.hold();
+    request.hold(false);
     folder.write(&corpus, &split)?;
     request.release();
     drop(bars);

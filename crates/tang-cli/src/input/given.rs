@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tang_corpus::Traditional;
 use tang_prosody::{Template, is_han};
 
-use crate::input::user_text::UserText;
+use crate::input::UserText;
 
 /// The given characters and their places in the poem. They are printed as they were typed, whatever the model
 /// reads instead.

@@ -5,11 +5,11 @@ use tang_tokenizer::Vocabulary;
 
 /// Heads that are tried first.
 const LIKED: &str = "春眠不觉花好月圆山高水长";
-/// Lines of an acrostic at the most.
+/// The most lines of an acrostic.
 const LINES: usize = 4;
 
 /// Up to four heads for `tang acrostic` with lines of seven characters: known ones, and no more than the
-/// context has lines. None where that leaves nothing.
+/// context has lines; `None` if there is none.
 pub fn example_heads(vocabulary: &Vocabulary, context: usize) -> Option<String> {
     let lines = LINES.min(context / (LineLength::Seven.chars() + 1));
     let known = |c: &char| vocabulary.id(*c).is_some();

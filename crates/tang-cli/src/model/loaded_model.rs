@@ -8,7 +8,7 @@ use tang_engine::{Decoder, Engine, Model, Threads};
 use tang_files::escape_value;
 use tang_tokenizer::{TOKENIZER_FILE, Vocabulary};
 
-use crate::{args::device_args::Place, model::embedded_model::embedded_model, output::print::note};
+use crate::{args::Place, model::embedded_model, output::note};
 
 /// A model and its vocabulary.
 pub struct LoadedModel {

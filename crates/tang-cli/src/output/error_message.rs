@@ -36,23 +36,25 @@ pub fn error_message(error: &anyhow::Error) -> String {
     }
 }
 
-/// The flag that helps: libraries know none.
+/// The command or flag that helps: libraries know none.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(GenerateError::Unkept { .. }) = error.downcast_ref() {
         return Some("--relax does so");
     }
     if let Some(ModelError::NoModel { .. }) = error.downcast_ref() {
-        return Some("--checkpoint names another folder; tang-4l needs none");
+        return Some("`tang train` trains one; --checkpoint names another folder");
     }
     match error.downcast_ref() {
-        Some(CorpusError::NotBuilt { .. }) => Some("--corpus names another folder, or a file"),
+        Some(CorpusError::NotBuilt { .. }) => {
+            Some("`tang data` builds it; --corpus names another one")
+        }
         Some(CorpusError::Foreign { .. }) => Some("--out names another folder"),
         Some(
             CorpusError::NpmMissing { .. }
             | CorpusError::NpmFailed { .. }
             | CorpusError::NpmTimedOut { .. }
             | CorpusError::Changed { .. },
-        ) => Some("--from PATH reads other poems"),
+        ) => Some("`tang data --from PATH` reads other poems"),
         _ => training::hint(error),
     }
 }
@@ -92,6 +94,14 @@ mod tests {
             error_message(&file),
             "cannot write report.md: permission denied"
         );
+    }
+
+    #[test]
+    fn a_flag_that_helps_is_named() {
+        let exemptions = Vec::new();
+        let error = GenerateError::Unkept { exemptions }.into();
+        let message = error_message(&error);
+        assert!(message.ends_with(" (--relax does so)"), "{message}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tang_files::is_invisible;
 use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{NEWLINE, TokenId, TokenizerError, Vocabulary};
 
-use crate::{input::given::Given, output::print::write_json};
+use crate::{input::Given, output::write_json};
 
 /// The line breaks in a printed poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl<W: Write> PoemOutput<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::user_text::UserText;
+    use crate::input::UserText;
 
     const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 

@@ -12,13 +12,10 @@ use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
-    args::sampling_args::SamplingArgs,
-    input::given::Given,
-    model::loaded_model::LoadedModel,
-    output::{
-        poem_output::{Breaks, PoemJson, PoemOutput, poem_text},
-        print::note,
-    },
+    args::SamplingArgs,
+    input::Given,
+    model::LoadedModel,
+    output::{Breaks, PoemJson, PoemOutput, note, poem_text},
 };
 
 /// The poem to write.
@@ -103,10 +100,10 @@ impl PoemWriter<'_> {
                         found.len()
                     ));
                 }
-                let mut found = (1..).zip(found.iter().take(wanted));
-                found.try_for_each(|(number, found)| {
-                    self.print(found, &config, None, &format!("poem {number}"))
-                })
+                for (number, poem) in (1..).zip(found.iter().take(wanted)) {
+                    self.print(poem, &config, None, &format!("poem {number}"))?;
+                }
+                Ok(())
             }
         }
     }

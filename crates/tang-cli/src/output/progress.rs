@@ -64,15 +64,7 @@ fn tick(bar: ProgressBar) {
     });
 }
 
-/// The bar of a training run after `step` of `steps`.
-pub fn training_bar(step: usize, steps: usize) -> ProgressBar {
-    let bar = ProgressBar::new(steps as u64)
-        .with_position(step as u64)
-        .with_style(style("{bar:30} {pos}/{len}  {msg}  ETA {eta}"));
-    bar.reset_eta();
-    bar
-}
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the templates of this file are well formed")
+/// A style from a template of this program.
+pub fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the templates of this program are well formed")
 }

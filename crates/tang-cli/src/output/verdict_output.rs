@@ -62,7 +62,7 @@ pub fn judge(texts: &[PageText]) -> Vec<JudgedPoem<'_>> {
     poems.collect()
 }
 
-/// Prints a poem line by line with its tones, and what is wrong with it.
+/// Prints a poem line by line with its tones, and its faults.
 pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     let Some(verdict) = &poem.verdict else {
         return write_formless(out, poem);

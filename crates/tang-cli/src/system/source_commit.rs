@@ -4,9 +4,8 @@ use std::env;
 
 use tang_lab::Commit;
 
-/// Set by `cargo xtask`: a commit, and a word after it if files differed from it.
+/// Set by `cargo xtask`: a commit, and ` modified` after it if files differed from it.
 const VARIABLE: &str = "TANG_COMMIT";
-const MODIFIED: &str = "modified";
 
 /// The commit that the environment names. This program never asks git, whose settings belong to the owner of the
 /// folder and can name programs to run.
@@ -16,15 +15,12 @@ pub fn source_commit() -> Option<Commit> {
 
 /// `None` if it is no commit.
 fn commit(text: &str) -> Option<Commit> {
-    let (id, modified) = match text.split_once(' ') {
-        Some((id, MODIFIED)) => (id, true),
-        Some(_) => return None,
-        None => (text, false),
-    };
+    let modified = text.strip_suffix(" modified");
+    let id = modified.unwrap_or(text);
     let is_id = (7..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_id.then(|| Commit {
         id: id.to_owned(),
-        modified,
+        modified: modified.is_some(),
     })
 }
 

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use signal_hook::{consts, flag};
 
-use crate::output::print::note;
+use crate::output::note;
 
 /// The exit code that a shell reports for a program that SIGINT ended.
 pub const INTERRUPTED: u8 = 130;
@@ -85,14 +85,11 @@ impl StopRequest {
         Arc::clone(&self.came)
     }
 
-    /// Keeps requests from here on, for work that must be whole.
-    pub fn hold(&self) {
-        self.mode.store(HOLD, Ordering::Relaxed);
-    }
-
-    /// Keeps one request, with a note that says so; a second ends the program at once.
-    pub fn hold_one(&self) {
-        self.mode.store(HOLD_ONE, Ordering::Relaxed);
+    /// Keeps requests from here on, for work that must be whole; or only one, with a note that says so, if a
+    /// second one `ends` the program.
+    pub fn hold(&self, ends: bool) {
+        let mode = if ends { HOLD_ONE } else { HOLD };
+        self.mode.store(mode, Ordering::Relaxed);
     }
 
     /// Lets requests end the program again, and ends it if one was kept.

@@ -5,7 +5,7 @@ use std::{env, thread};
 use anyhow::{Result, anyhow};
 use rayon::ThreadPoolBuilder;
 
-use crate::output::print::note;
+use crate::output::note;
 
 /// The variable with the number of threads; the default is one per core.
 const VARIABLE: &str = "RAYON_NUM_THREADS";

@@ -7,7 +7,7 @@ use clap::Args;
 use tang_files::escape_value;
 use tang_model::device;
 
-use crate::output::print::note;
+use crate::output::note;
 
 /// Nothing to choose.
 #[derive(Args)]

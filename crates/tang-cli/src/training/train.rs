@@ -16,18 +16,15 @@ use tang_lab::{CurvePoint, loss_curve, peak_memory};
 use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
 
 use crate::{
-    args::{
-        device_args::DeviceArgs,
-        number::{count, whole},
-    },
-    input::corpus_build::{CORPUS_FOLDER, build_corpus, open_split},
-    model::example_heads::example_heads,
-    output::{
-        print::{note, print_path},
-        shell_word::shell_word,
-    },
-    system::stop_request::{INTERRUPTED, StopRequest},
-    training::{environment::prepare_environment, plan::TrainingPlan, watch::TrainingWatch},
+    args::{DeviceArgs, count, whole},
+    input::{CORPUS_FOLDER, build_corpus, corpus_build::open_split},
+    model::example_heads,
+    output::{note, print::print_path},
+    system::{INTERRUPTED, StopRequest},
+    training::environment::prepare_environment,
+    training::plan::TrainingPlan,
+    training::shell_word::shell_word,
+    training::watch::TrainingWatch,
 };
 
 /// The model, its corpus and the length of the run.
@@ -179,7 +176,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         trainer.vocabulary().len(),
     ));
 
-    request.hold_one();
+    request.hold(true);
     let mut watch = TrainingWatch::new(&trainer, request.came());
     let outcome = trainer.run(&mut watch)?;
     drop(watch);

@@ -15,7 +15,7 @@ use tang_prosody::Form;
 use tang_tokenizer::Vocabulary;
 use tang_train::{Evaluation, Observer, StepReport, Trainer};
 
-use crate::output::{poem_output::poem_text, print::note, progress::training_bar};
+use crate::output::{note, poem_text, progress::style};
 
 /// The beginning of the second sample poem.
 const SAMPLE_PREFIX: &str = "春风";
@@ -109,6 +109,15 @@ impl Drop for TrainingWatch {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// The bar of a training run after `step` of `steps`.
+fn training_bar(step: usize, steps: usize) -> ProgressBar {
+    let bar = ProgressBar::new(steps as u64)
+        .with_position(step as u64)
+        .with_style(style("{bar:30} {pos}/{len}  {msg}  ETA {eta}"));
+    bar.reset_eta();
+    bar
 }
 
 fn tokens_per_second(report: &StepReport) -> f64 {
