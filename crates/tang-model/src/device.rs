@@ -1,5 +1,4 @@
-//! Where tensors live. The only file that makes devices; it and `fused.rs` alone ask which backends are
-//! compiled in.
+//! Devices that hold tensors. This file alone makes them and asks which backends are compiled in.
 
 use std::fmt;
 
@@ -19,8 +18,7 @@ pub fn cpu() -> Device {
     Device::flex()
 }
 
-/// The adapter that the system thinks best, through Burn's `wgpu` backend: a GPU, or else a
-/// program that behaves like one.
+/// The best adapter of the system, through Burn's `wgpu` backend: a GPU, or else one in software.
 ///
 /// # Errors
 ///
@@ -30,7 +28,7 @@ pub fn gpu() -> Result<Device, DeviceError> {
     wgpu::open().map(|(device, _)| device)
 }
 
-/// What reports call a device.
+/// The name of a device in reports.
 pub fn name(device: &Device) -> String {
     if is_cpu(device) {
         return "CPU, Burn's flex backend".to_owned();
@@ -41,14 +39,14 @@ pub fn name(device: &Device) -> String {
     }
 }
 
-/// Something that the `wgpu` backend can compute on.
+/// A GPU, or one in software, that the `wgpu` backend can compute on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adapter {
-    /// What its driver calls it.
+    /// The name that its driver gives.
     pub name: String,
-    /// The graphics interface by which it is reached: Vulkan, Metal, DirectX 12 or OpenGL.
+    /// The graphics interface: Vulkan, Metal, DirectX 12 or OpenGL.
     pub interface: String,
-    /// Whether it is the CPU that behaves like a GPU, which is slow.
+    /// Whether it computes on the CPU, which is slow.
     pub is_software: bool,
 }
 
@@ -59,12 +57,11 @@ impl fmt::Display for Adapter {
     }
 }
 
-/// All adapters of this machine, each once for every interface by which it is reached, and that
-/// which [`gpu`] takes.
+/// All adapters of this machine, each once per interface, and the one that [`gpu`] takes.
 ///
 /// # Errors
 ///
-/// Those of [`gpu`].
+/// As for [`gpu`]: no backend, or no adapter that works.
 pub fn adapters() -> Result<(Vec<Adapter>, Adapter), DeviceError> {
     let (_, chosen) = wgpu::open()?;
     Ok((wgpu::adapters(), chosen))

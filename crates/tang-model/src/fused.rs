@@ -1,8 +1,5 @@
 //! Operations that Burn would compose from many, done in one pass each on the CPU, with gradients
-//! written by hand.
-//!
-//! Burn routes each to the implementation of the device's backend: `flex` has the kernels of
-//! `tang-kernels`, any other backend takes the composition of Burn's own operations.
+//! written by hand. On any other device each is composed of Burn's own operations.
 
 mod attention;
 mod gelu;
@@ -12,306 +9,94 @@ mod rms_norm;
 mod rotary;
 mod swiglu;
 
+use std::fmt::Debug;
+
 use burn::{
     backend::{
-        Autodiff, Backend, Dispatch, Flex,
+        Autodiff, Backend, DispatchAutodiffContext, DispatchKindConversion, DispatchTensor, Flex,
         autodiff::{
-            checkpoint::strategy::CheckpointStrategy,
-            ops::{Backward, NodeGuard, OpsKind},
+            checkpoint::{base::Checkpointer, strategy::NoCheckpointing},
+            grads::Gradients,
+            ops::{Backward, Ops, OpsKind},
         },
-        backend_extension,
         flex::FlexTensor,
         tensor::FloatTensor,
     },
     tensor::{Shape, Tensor, TensorData},
 };
 
-/// GELU in its tanh form, which Hugging Face calls `gelu_new`, of each number.
-pub(crate) fn gelu(x: Tensor<3>) -> Tensor<3> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::gelu_tanh(x.into_dispatch()))
+pub(crate) use self::{
+    attention::self_attention, gelu::gelu, layer_norm::layer_norm, linear::linear,
+    rms_norm::rms_norm, rotary::rotary, swiglu::swiglu,
+};
+use crate::FLOATS;
+
+/// An operation on the CPU with `N` inputs that are differentiated.
+trait Operation<const N: usize>: Debug + Send + 'static {
+    /// Tensors that the gradient needs.
+    type Saved: Clone + Debug + Send + 'static;
+
+    /// The output of contiguous inputs.
+    fn forward(&self, inputs: [FlexTensor; N]) -> (FlexTensor, Self::Saved);
+
+    /// The gradients of the inputs, given the contiguous one of the output.
+    fn backward(self, saved: Self::Saved, gradient: FlexTensor) -> [FlexTensor; N];
 }
 
-/// SwiGLU: silu(gate) x value.
-///
-/// # Shapes
-///
-/// - gates_and_values: `[batch, length, 2 x inner]`, the gates first
-/// - output: `[batch, length, inner]`
-pub(crate) fn swiglu(gates_and_values: Tensor<3>) -> Tensor<3> {
-    let gates_and_values = gates_and_values.into_dispatch();
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_swiglu(gates_and_values))
-}
-
-/// Layer norm over the last dimension.
-///
-/// # Shapes
-///
-/// - x, output: `[batch, length, width]`
-/// - gamma, beta: `[width]`
-pub(crate) fn layer_norm(
-    x: Tensor<3>,
-    gamma: Tensor<1>,
-    beta: Tensor<1>,
-    epsilon: f64,
-) -> Tensor<3> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_layer_norm(
-        x.into_dispatch(),
-        gamma.into_dispatch(),
-        beta.into_dispatch(),
-        epsilon,
-    ))
-}
-
-/// RMS norm over the last dimension.
-///
-/// # Shapes
-///
-/// - x, output: `[batch, length, width]`
-/// - gamma: `[width]`
-pub(crate) fn rms_norm(x: Tensor<3>, gamma: Tensor<1>, epsilon: f64) -> Tensor<3> {
-    let (x, gamma) = (x.into_dispatch(), gamma.into_dispatch());
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_rms_norm(x, gamma, epsilon))
-}
-
-/// Rotary positions in the first `heads` heads of a packed projection.
-///
-/// # Shapes
-///
-/// - projection, output: `[batch, length, columns]`
-/// - cos, sin: `[1 or batch, length, head_dim / 2]`; they get no gradient
-pub(crate) fn rotary(
-    projection: Tensor<3>,
-    cos: Tensor<3>,
-    sin: Tensor<3>,
-    heads: usize,
-) -> Tensor<3> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_rotary(
-        projection.into_dispatch(),
-        cos.into_dispatch(),
-        sin.into_dispatch(),
-        heads,
-    ))
-}
-
-/// x weight + bias.
-///
-/// # Shapes
-///
-/// - x: `[batch, length, inputs]`
-/// - weight: `[inputs, outputs]`
-/// - bias: `[outputs]`
-/// - output: `[batch, length, outputs]`
-pub(crate) fn linear(x: Tensor<3>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<3> {
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_linear(
-        x.into_dispatch(),
-        weight.into_dispatch(),
-        bias.into_dispatch(),
-    ))
-}
-
-/// Causal self-attention of each text over itself.
-///
-/// # Shapes
-///
-/// - projection: `[batch, length, (heads + 2 kv_heads) x head_dim]`: queries, keys, values
-/// - output: `[batch, length, heads x head_dim]`
-pub(crate) fn self_attention(projection: Tensor<3>, heads: usize, kv_heads: usize) -> Tensor<3> {
-    let projection = projection.into_dispatch();
-    Tensor::from_dispatch(<Dispatch as FusedOps>::fused_self_attention(
-        projection, heads, kv_heads,
-    ))
-}
-
-/// The operations, for a backend. The default bodies compose them.
-#[backend_extension(Flex, Cube: cfg(feature = "wgpu"), Autodiff)]
-pub(crate) trait FusedOps: Backend {
-    fn gelu_tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        gelu::composed::<Self>(x)
+/// Runs an operation on inputs that are all on the CPU; part of the graph, if they have one.
+fn run<O: Operation<N>, const N: usize>(operation: O, inputs: [DispatchTensor; N]) -> Tensor<3> {
+    if inputs[0].autodiff == DispatchAutodiffContext::Disabled {
+        let inputs = inputs.map(|input| primitive::<Flex>(input).to_contiguous());
+        return Tensor::from_primitive::<Flex>(operation.forward(inputs).0);
     }
+    let inputs = inputs.map(primitive::<Autodiff<Flex>>);
+    let nodes = inputs.each_ref().map(|input| input.node());
+    let inputs = inputs.map(|input| input.into_primitive().to_contiguous());
+    let (output, saved) = operation.forward(inputs);
+    let prepared = ByHand(operation).prepare::<NoCheckpointing>(nodes);
+    let output = match prepared.compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => prepared.finish(saved, output),
+        OpsKind::UnTracked(prepared) => prepared.finish(output),
+    };
+    Tensor::from_primitive::<Autodiff<Flex>>(output)
+}
 
-    fn fused_swiglu(gates_and_values: FloatTensor<Self>) -> FloatTensor<Self> {
-        swiglu::composed::<Self>(gates_and_values)
-    }
+fn primitive<B: Backend>(tensor: DispatchTensor) -> FloatTensor<B>
+where
+    DispatchTensor: DispatchKindConversion<B>,
+{
+    let tensor = <DispatchTensor as DispatchKindConversion<B>>::try_into_backend(tensor);
+    tensor.expect("all inputs are on one device").float()
+}
 
-    fn fused_layer_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        beta: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        Self::layer_norm(x, gamma, Some(beta), epsilon)
-    }
+/// The gradient of an operation in Burn's graph.
+#[derive(Debug)]
+struct ByHand<O>(O);
 
-    fn fused_rms_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        rms_norm::composed::<Self>(x, gamma, epsilon)
-    }
+impl<O: Operation<N>, const N: usize> Backward<Flex, N> for ByHand<O> {
+    type State = O::Saved;
 
-    fn fused_rotary(
-        projection: FloatTensor<Self>,
-        cos: FloatTensor<Self>,
-        sin: FloatTensor<Self>,
-        heads: usize,
-    ) -> FloatTensor<Self> {
-        rotary::composed::<Self>(projection, cos, sin, heads)
-    }
-
-    fn fused_linear(
-        x: FloatTensor<Self>,
-        weight: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        Self::linear(x, weight, Some(bias))
-    }
-
-    fn fused_self_attention(
-        projection: FloatTensor<Self>,
-        heads: usize,
-        kv_heads: usize,
-    ) -> FloatTensor<Self> {
-        attention::composed::<Self>(projection, heads, kv_heads)
+    fn backward(self, ops: Ops<O::Saved, N>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let gradient = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let of_inputs = self.0.backward(ops.state, gradient);
+        for (node, gradient) in ops.parents.into_iter().zip(of_inputs) {
+            if let Some(node) = node {
+                gradients.register::<Flex>(node.id, gradient);
+            }
+        }
     }
 }
 
-impl FusedOps for Flex {
-    fn gelu_tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        gelu::forward(&x)
-    }
-
-    fn fused_swiglu(gates_and_values: FloatTensor<Self>) -> FloatTensor<Self> {
-        swiglu::forward(&gates_and_values)
-    }
-
-    fn fused_layer_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        beta: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        layer_norm::forward(&x, &gamma, &beta, epsilon)
-    }
-
-    fn fused_rms_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        rms_norm::forward(&x, &gamma, epsilon)
-    }
-
-    fn fused_rotary(
-        projection: FloatTensor<Self>,
-        cos: FloatTensor<Self>,
-        sin: FloatTensor<Self>,
-        heads: usize,
-    ) -> FloatTensor<Self> {
-        rotary::forward(projection, &cos, &sin, heads)
-    }
-
-    fn fused_linear(
-        x: FloatTensor<Self>,
-        weight: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        linear::forward(x, weight, &bias)
-    }
-
-    fn fused_self_attention(
-        projection: FloatTensor<Self>,
-        heads: usize,
-        kv_heads: usize,
-    ) -> FloatTensor<Self> {
-        attention::forward(&projection, heads, kv_heads)
-    }
+/// The numbers of a contiguous tensor.
+fn floats(tensor: &FlexTensor) -> &[f32] {
+    tensor.as_slice().expect(FLOATS)
 }
 
-#[cfg(feature = "wgpu")]
-impl FusedOps for burn::backend::Cube {}
-
-#[cfg(feature = "wgpu")]
-impl<C: CheckpointStrategy> FusedOps for Autodiff<burn::backend::Cube, C> {}
-
-impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
-    fn gelu_tanh(x: FloatTensor<Self>) -> FloatTensor<Self> {
-        gelu::differentiable::<C>(x)
-    }
-
-    fn fused_swiglu(gates_and_values: FloatTensor<Self>) -> FloatTensor<Self> {
-        swiglu::differentiable::<C>(gates_and_values)
-    }
-
-    fn fused_layer_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        beta: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        layer_norm::differentiable::<C>(x, gamma, beta, epsilon)
-    }
-
-    fn fused_rms_norm(
-        x: FloatTensor<Self>,
-        gamma: FloatTensor<Self>,
-        epsilon: f64,
-    ) -> FloatTensor<Self> {
-        rms_norm::differentiable::<C>(x, gamma, epsilon)
-    }
-
-    fn fused_rotary(
-        projection: FloatTensor<Self>,
-        cos: FloatTensor<Self>,
-        sin: FloatTensor<Self>,
-        heads: usize,
-    ) -> FloatTensor<Self> {
-        rotary::differentiable::<C>(projection, cos, sin, heads)
-    }
-
-    fn fused_linear(
-        x: FloatTensor<Self>,
-        weight: FloatTensor<Self>,
-        bias: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        linear::differentiable::<C>(x, weight, bias)
-    }
-
-    fn fused_self_attention(
-        projection: FloatTensor<Self>,
-        heads: usize,
-        kv_heads: usize,
-    ) -> FloatTensor<Self> {
-        attention::differentiable::<C>(projection, heads, kv_heads)
-    }
-}
-
-const FLOATS: &str = "the network computes in 32-bit floats";
-
-/// Shows a kernel the numbers of a tensor, row by row.
-fn read<R>(tensor: &FlexTensor, kernel: impl FnOnce(&[f32]) -> R) -> R {
-    kernel(tensor.to_contiguous().as_slice().expect(FLOATS))
-}
-
-/// Lets a kernel change the numbers of a tensor; they are copied only if something else holds them.
+/// Lets a kernel change the numbers of a tensor; they are copied only if they are shared.
 fn change<R>(tensor: FlexTensor, kernel: impl FnOnce(&mut [f32]) -> R) -> (FlexTensor, R) {
     let mut data = tensor.into_data();
     let result = kernel(data.as_mut_slice().expect(FLOATS));
     (FlexTensor::from_data(data), result)
-}
-
-/// Puts an operation into the graph of its inputs, if any of them wants a gradient; `state` is what its
-/// backward pass reads.
-fn track<C: CheckpointStrategy, B: Backward<Flex, N>, const N: usize>(
-    operation: B,
-    inputs: [NodeGuard; N],
-    state: impl FnOnce() -> B::State,
-    output: FlexTensor,
-) -> FloatTensor<Autodiff<Flex, C>> {
-    match operation.prepare::<C>(inputs).compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish(state(), output),
-        OpsKind::UnTracked(prepared) => prepared.finish(output),
-    }
 }
 
 fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
@@ -320,39 +105,37 @@ fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
 
 #[cfg(test)]
 mod tests {
-    use burn::backend::{TensorMetadata, ops::FloatTensorOps};
-
     use super::*;
+    use crate::device;
 
-    /// Numbers of a shape, irregular and around 0.
-    pub(crate) fn numbers(shape: &[usize], seed: f32) -> FlexTensor {
+    /// Numbers of a shape, irregular and around 0, on the CPU with autodiff.
+    pub(crate) fn numbers(shape: [usize; 3], seed: f32) -> Tensor<3> {
         let len: usize = shape.iter().product();
         let values = (0..len).map(|i| 2.0 * (i as f32 * 0.618 + seed).sin());
-        tensor(values.collect(), shape.to_vec())
+        let data = TensorData::new(values.collect::<Vec<f32>>(), shape);
+        Tensor::from_data(data, &device::cpu().autodiff())
     }
 
-    type Differentiable = FloatTensor<Autodiff<Flex>>;
-
-    /// Compares two forms of one operation: what they give, and the gradients of all inputs under a
-    /// loss that weighs each output differently.
+    /// Compares two forms of one operation: their outputs, with autodiff and without, and the gradients of
+    /// all inputs under a loss that weighs each output differently.
     pub(crate) fn assert_same<const N: usize>(
-        inputs: [FlexTensor; N],
-        fused: impl Fn([Differentiable; N]) -> Differentiable,
-        composed: impl Fn([Differentiable; N]) -> Differentiable,
+        shapes: [[usize; 3]; N],
+        fused: impl Fn([Tensor<3>; N]) -> Tensor<3>,
+        composed: impl Fn([Tensor<3>; N]) -> Tensor<3>,
     ) {
-        let run = |form: &dyn Fn([Differentiable; N]) -> Differentiable| -> Vec<Vec<f32>> {
-            let inputs = inputs
-                .clone()
-                .map(|input| Differentiable::new(input).require_grad());
+        let inputs: [_; N] = std::array::from_fn(|i| numbers(shapes[i], i as f32).require_grad());
+        let run = |form: &dyn Fn([Tensor<3>; N]) -> Tensor<3>| -> Vec<Vec<f32>> {
+            let plain = form(inputs.clone().map(Tensor::inner));
             let output = form(inputs.clone());
-            let values = output.primitive().clone();
-            let weights = numbers(&values.shape().to_vec(), 0.3);
-            let product = Autodiff::<Flex>::float_mul(output, Differentiable::new(weights));
-            let gradients = Autodiff::<Flex>::float_sum(product).backward();
-            let of_inputs = inputs.map(|input| input.grad(&gradients).unwrap());
-            std::iter::once(values)
+            let weights = numbers(output.dims(), 0.3);
+            let gradients = (output.clone() * weights).sum().backward();
+            let of_inputs = inputs
+                .each_ref()
+                .map(|input| input.grad(&gradients).unwrap());
+            [plain, output.inner()]
+                .into_iter()
                 .chain(of_inputs)
-                .map(|tensor| read(&tensor, <[f32]>::to_vec))
+                .map(|tensor| tensor.into_data().try_into_vec_as().unwrap())
                 .collect()
         };
         for (got, wanted) in run(&fused).into_iter().zip(run(&composed)) {
@@ -361,6 +144,35 @@ mod tests {
             for (got, wanted) in got.iter().zip(&wanted) {
                 assert!((got - wanted).abs() < 2e-6 * scale, "{got} {wanted}");
             }
+        }
+    }
+
+    const INPUTS: [f32; 8] = [-6.0, -1.5, -0.1, 0.0, 0.3, 1.0, 2.0, 5.0];
+
+    fn applied(activation: fn(Tensor<3>) -> Tensor<3>) -> Vec<f32> {
+        let inputs = Tensor::<1>::from_floats(INPUTS, &device::cpu()).unsqueeze::<3>();
+        activation(inputs).into_data().try_into_vec_as().unwrap()
+    }
+
+    #[test]
+    fn gelu_matches_its_definition() {
+        let outputs = applied(gelu);
+        for (x, y) in INPUTS.map(f64::from).into_iter().zip(outputs) {
+            let u = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
+            let wanted = 0.5 * x * (1.0 + u.tanh());
+            assert!((f64::from(y) - wanted).abs() < 1e-6, "{x}: {y} {wanted}");
+        }
+    }
+
+    #[test]
+    fn swiglu_matches_its_definition() {
+        let (gates, values) = INPUTS.split_at(4);
+        let outputs = applied(swiglu);
+        assert_eq!(outputs.len(), 4);
+        for (i, got) in outputs.into_iter().enumerate() {
+            let gate = f64::from(gates[i]);
+            let wanted = gate / (1.0 + (-gate).exp()) * f64::from(values[i]);
+            assert!((f64::from(got) - wanted).abs() < 1e-6, "{got} {wanted}");
         }
     }
 }

@@ -1,16 +1,13 @@
 //! Decoding by the network on its device: on a GPU.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 
 use burn::tensor::{Int, Tensor, TensorData};
 use tang_checkpoint::{ModelConfig, Weights};
 use tang_engine::{CacheBytes, Decoder, EngineError, Logits, Model, Threads, shared_tokens};
 use tang_tokenizer::TokenId;
 
-use crate::{Transformer, device_cache::DeviceCache};
+use crate::{FLOATS, Transformer, network::device_cache::DeviceCache};
 
 /// A network whose decoders compute on its device.
 #[derive(Debug, Clone)]
@@ -33,7 +30,7 @@ impl Model for NetworkModel {
         let mut decoder = NetworkDecoder::cached(&self.0);
         decoder.prefill(&[prefix])?;
         decoder.prefix = decoder.cache.clone().map(|cache| (prefix.to_vec(), cache));
-        decoder.forwarded = AtomicUsize::new(0);
+        decoder.forwarded = 0;
         Ok(Box::new(decoder))
     }
 
@@ -55,12 +52,13 @@ impl Model for NetworkModel {
 #[derive(Debug)]
 pub struct NetworkDecoder {
     model: Arc<Transformer>,
-    /// `None` if every token goes through the model again at each step.
+    /// `None` if all tokens go through the model at each step.
     cache: Option<DeviceCache>,
-    /// A prefix and a cache that holds it.
+    /// A prefix and the cache of its tokens.
     prefix: Option<(Vec<TokenId>, DeviceCache)>,
     rows: Vec<Vec<TokenId>>,
-    forwarded: AtomicUsize,
+    /// Count of tokens that went through the model.
+    forwarded: usize,
 }
 
 impl NetworkDecoder {
@@ -80,12 +78,12 @@ impl NetworkDecoder {
             cache: None,
             prefix: None,
             rows: Vec::new(),
-            forwarded: AtomicUsize::new(0),
+            forwarded: 0,
         }
     }
 
-    /// Adds tokens to each row and gives the hidden states of those that went through the model, with
-    /// their count per row: of the new ones with a cache, of all without.
+    /// Adds tokens to each row and returns the hidden states of those that went through the model (with a
+    /// cache the new ones, without one all), and their count per row.
     ///
     /// # Shapes
     ///
@@ -111,19 +109,19 @@ impl NetworkDecoder {
         for (row, new) in self.rows.iter_mut().zip(new) {
             row.extend_from_slice(new);
         }
+        let all: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
+        let lengths = |rows: &[&[TokenId]]| rows.iter().map(|row| row.len()).collect::<Vec<_>>();
         let (hidden, counts) = if let Some(cache) = &mut self.cache {
             let ids = padded(new, &self.model);
             let hidden = self.model.forward_cached(ids, cache);
-            // The padding is forgotten before anything could see it.
-            cache.truncate(&self.rows.iter().map(Vec::len).collect::<Vec<_>>());
-            (hidden, new.iter().map(|row| row.len()).collect())
+            // No token sees the padding, which is forgotten at once.
+            cache.truncate(&lengths(&all));
+            (hidden, lengths(new))
         } else {
-            let all: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
             let hidden = self.model.forward(padded(&all, &self.model), None);
-            (hidden, all.iter().map(|row| row.len()).collect::<Vec<_>>())
+            (hidden, lengths(&all))
         };
-        self.forwarded
-            .fetch_add(counts.iter().sum(), Ordering::Relaxed);
+        self.forwarded += counts.iter().sum::<usize>();
         Ok((hidden, counts))
     }
 
@@ -133,12 +131,8 @@ impl NetworkDecoder {
     ///
     /// - hidden: `[rows, width]`
     fn logits(&self, hidden: Tensor<2>) -> Result<Logits, EngineError> {
-        let values: Vec<f32> = self
-            .model
-            .logits(hidden)
-            .into_data()
-            .try_into_vec_as()
-            .expect("logits are 32-bit floats");
+        let values = self.model.logits(hidden).into_data();
+        let values: Vec<f32> = values.try_into_vec_as().expect(FLOATS);
         if values.iter().all(|value| value.is_finite()) {
             Ok(Logits::new(values, self.model.config().vocab_size))
         } else {
@@ -147,8 +141,8 @@ impl NetworkDecoder {
     }
 }
 
-/// Rows of tokens as the network takes them, padded to the longest: `[rows, longest]`. A token never
-/// sees a later one, so the padding changes nothing before it.
+/// Token ids of rows, padded to the longest: `[rows, longest]`. A token never sees a later one, so the
+/// padding changes nothing before it.
 fn padded(rows: &[&[TokenId]], model: &Transformer) -> Tensor<2, Int> {
     let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let mut ids = vec![0_i32; rows.len() * longest];
@@ -166,7 +160,7 @@ impl Decoder for NetworkDecoder {
         self.model.config().context
     }
 
-    /// The memory of another device is not this machine's.
+    /// The memory of a GPU is not known in advance.
     fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
         Ok(())
     }
@@ -233,13 +227,13 @@ impl Decoder for NetworkDecoder {
         }
     }
 
-    /// All sequences are done sooner together.
+    /// A GPU computes all sequences together.
     fn fork(&self) -> Option<Box<dyn Decoder>> {
         None
     }
 
     fn forwarded_tokens(&self) -> usize {
-        self.forwarded.load(Ordering::Relaxed)
+        self.forwarded
     }
 
     fn cache_bytes(&self) -> CacheBytes {
@@ -255,7 +249,7 @@ impl Decoder for NetworkDecoder {
             .map_or(0, |cache| cache.capacity_for(tokens))
     }
 
-    /// Those of the device are its own.
+    /// A device has its own threads.
     fn threads(&self) -> Threads {
         Threads::ONE
     }

@@ -133,6 +133,27 @@ fn rows_with_their_own_lengths() {
     }
 }
 
+/// Padding of the shorter rows goes beyond the context.
+#[test]
+fn a_ragged_append_near_the_context() {
+    for config in [configs()[2], configs()[3]] {
+        let mut decoders = decoders(&config);
+        let (long, short, new) = (tokens(1, config.context - 1), tokens(2, 3), tokens(3, 90));
+        for decoder in &mut decoders {
+            decoder.prefill(&[&long, &short]).unwrap();
+        }
+        compare(&mut decoders, "ragged", |decoder| {
+            decoder.append(&[&[1], &new]).unwrap()
+        });
+        for decoder in &mut decoders {
+            decoder.select(&[1, 1]);
+        }
+        compare(&mut decoders, "after it", |decoder| {
+            decoder.decode(&[5, 6]).unwrap()
+        });
+    }
+}
+
 #[test]
 fn a_cache_grows_to_the_context_and_stops_there() {
     let config = configs()[3];

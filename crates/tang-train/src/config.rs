@@ -1,4 +1,4 @@
-//! What a training run is told, and the three presets.
+//! The configuration of a training run, and its three presets.
 
 use std::{fmt, str::FromStr};
 
@@ -16,7 +16,7 @@ pub struct TrainConfig {
     pub seed: u64,
     /// Optimiser steps in the whole run.
     pub steps: usize,
-    /// Characters a step, at the most.
+    /// Characters per step at most.
     pub batch_tokens: usize,
     /// Learning rate at the end of the warm-up.
     pub peak_learning_rate: f64,
@@ -24,7 +24,7 @@ pub struct TrainConfig {
     pub warmup_steps: usize,
     /// Weight decay of the matrices.
     pub weight_decay: f32,
-    /// Share of the embeddings and of what each sublayer gives that is dropped at random.
+    /// Share of the embeddings and of the output of each sublayer that is dropped at random.
     pub dropout: f64,
     /// Largest norm of all gradients together.
     pub max_gradient_norm: f32,
@@ -37,35 +37,36 @@ impl TrainConfig {
     ///
     /// # Errors
     ///
-    /// [`TrainError::Config`] with what does not fit.
+    /// [`TrainError::Config`] with the first impossible value.
     pub fn validate(&self) -> Result<(), TrainError> {
+        let Self {
+            peak_learning_rate: rate,
+            dropout,
+            weight_decay,
+            max_gradient_norm,
+            ..
+        } = *self;
+        let is_possible = |number: f32| number.is_finite() && number >= 0.0;
         let reason = if self.steps == 0 {
             "0 steps".to_owned()
         } else if self.evaluate_every == 0 {
             "evaluation every 0 steps".to_owned()
-        } else if !(self.peak_learning_rate > 0.0 && self.peak_learning_rate < 1.0) {
+        } else if !(rate > 0.0 && rate < 1.0) {
+            format!("a learning rate of {rate}, not between 0 and 1")
+        } else if !(0.0..=0.9).contains(&dropout) {
+            format!("a dropout of {dropout}, not between 0 and 0.9")
+        } else if !(is_possible(weight_decay) && is_possible(max_gradient_norm)) {
             format!(
-                "a learning rate of {}, not between 0 and 1",
-                self.peak_learning_rate
-            )
-        } else if !(0.0..=0.9).contains(&self.dropout) {
-            format!("a dropout of {}, not between 0 and 0.9", self.dropout)
-        } else if ![self.weight_decay, self.max_gradient_norm]
-            .iter()
-            .all(|number| number.is_finite() && *number >= 0.0)
-        {
-            format!(
-                "weight decay {} and largest gradient norm {}: both must be finite, and not negative",
-                self.weight_decay, self.max_gradient_norm
+                "weight decay {weight_decay} and largest gradient norm {max_gradient_norm}: both must be finite, and not negative"
             )
         } else {
             return Ok(());
         };
-        Err(TrainError::Config { reason })
+        Err(TrainError::Config(reason))
     }
 }
 
-/// How long to train: the one dial. Times are those of two cores of a 2020s server.
+/// How long to train. Times are those of two cores of a 2020s server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     /// About 5 minutes.
@@ -89,9 +90,9 @@ impl Preset {
         }
     }
 
-    /// The configuration that this preset stands for.
+    /// The configuration of this preset.
     pub fn config(self) -> TrainConfig {
-        // A run that sees a poem three times does not learn it by heart.
+        // A run that sees each poem three times does not overfit: it needs no dropout.
         let (steps, dropout) = match self {
             Self::Quick => (1000, 0.0),
             Self::Default => (2500, 0.1),
@@ -124,8 +125,8 @@ impl FromStr for Preset {
         Self::ALL
             .into_iter()
             .find(|preset| preset.name() == name)
-            .ok_or_else(|| TrainError::Config {
-                reason: format!("no preset `{name}`: use quick, default or best"),
+            .ok_or_else(|| {
+                TrainError::Config(format!("no preset `{name}`: use quick, default or best"))
             })
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while training.
+//! Errors of training.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,11 @@ use tang_tokenizer::TokenizerError;
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
     /// The configuration describes no possible run.
-    #[error("impossible training run: {reason}")]
-    Config {
-        /// What is wrong, with the numbers.
-        reason: String,
-    },
-    /// The loss, or a gradient, is no number any more.
+    #[error("impossible training run: {0}")]
+    Config(String),
+    /// The loss, or a gradient, is no finite number.
     #[error(
-        "step {step} has the loss {loss} and gradients of norm {gradient_norm}: training stops, and the checkpoints of earlier steps stay; start a new run with another --seed"
+        "step {step} has the loss {loss} and gradients of norm {gradient_norm}: training stops, and the checkpoints of earlier steps stay; start a new run with another seed"
     )]
     Diverged {
         /// The step.
@@ -27,11 +24,11 @@ pub enum TrainError {
         /// Norm of its gradients.
         gradient_norm: f32,
     },
-    /// The validation loss is no number any more.
+    /// The validation loss is no finite number.
     #[error(
-        "the validation loss after step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; start a new run with another --seed"
+        "the validation loss after step {step} is {loss}: training stops, and the checkpoints of earlier steps stay; start a new run with another seed"
     )]
-    Useless {
+    ValidationNotFinite {
         /// The step.
         step: usize,
         /// The loss.
@@ -39,28 +36,23 @@ pub enum TrainError {
     },
     /// A poem does not fit into the model.
     #[error(
-        "{poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer --context"
+        "{poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer context"
     )]
     PoemTooLong {
         /// The poem.
         poem: String,
         /// Positions that it needs.
         positions: usize,
-        /// Positions that the model has.
+        /// Positions of the model.
         context: usize,
     },
     /// There is nothing to train on.
     #[error("there is no poem to train on: use a larger corpus")]
     NoPoem,
     /// The folder holds a run already.
-    #[error(
-        "{path} holds a training run already: go on with --resume, or name another folder with --out"
-    )]
-    RunExists {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The folder holds files of which no run is known to have written them.
+    #[error("{0} holds a training run already: resume it, or name another folder")]
+    RunExists(PathBuf),
+    /// The folder holds files that no run has written.
     #[error(
         "{path} holds {file}, and no training run to go on with: a run begins in a new or empty folder, so that it replaces nobody's files; name another one"
     )]
@@ -70,23 +62,15 @@ pub enum TrainError {
         /// The first file in it.
         file: String,
     },
-    /// There is no run to resume.
-    #[error("{path} holds no training run to resume: start one without --resume")]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Another process trains into the folder.
-    #[error(
-        "another training is writing to {path}: wait for it, or name another folder with --out"
-    )]
-    Locked {
-        /// The folder.
-        path: PathBuf,
-    },
+    /// There is no run to resume in this folder.
+    #[error("{0} holds no training run to resume: start one")]
+    NoRun(PathBuf),
+    /// Another process trains into this folder.
+    #[error("another training is writing to {0}: wait for it, or name another folder")]
+    Locked(PathBuf),
     /// The run was started on other poems.
     #[error(
-        "the run was started on another corpus (SHA-256 {wanted}, this one has {got}): name that corpus with --corpus, or start a new run"
+        "the run was started on another corpus (SHA-256 {wanted}, this one has {got}): name that corpus, or start a new run"
     )]
     OtherCorpus {
         /// SHA-256 of the poems that the run was started on.
@@ -99,32 +83,29 @@ pub enum TrainError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage.
         reason: String,
     },
-    /// The operating system gives no threads.
+    /// The operating system gives no threads, for this reason.
     #[error(
-        "cannot start threads to train with ({reason}): raise the limit of processes (`ulimit -u`), or ask for fewer threads with RAYON_NUM_THREADS=1"
+        "cannot start threads to train with ({0}): raise the limit of processes (`ulimit -u`), or ask for fewer threads with RAYON_NUM_THREADS=1"
     )]
-    Threads {
-        /// Why.
-        reason: String,
-    },
-    /// The operating system refused.
+    Threads(String),
+    /// A file cannot be read or written.
     #[error("cannot read or write {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason, from the operating system.
         source: std::io::Error,
     },
-    /// The model refused.
+    /// The model is impossible or damaged.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// Inference failed.
+    /// The evaluation failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The vocabulary refused.
+    /// The vocabulary does not fit a text, or cannot be written.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
 }
@@ -137,18 +118,8 @@ impl TrainError {
         }
     }
 
-    pub(crate) fn damaged_state(path: &Path, reason: impl ToString) -> Self {
-        let reason = reason.to_string();
-        Self::damaged(
-            path,
-            format!("not a readable training state ({reason}): start a new run"),
-        )
-    }
-
     pub(crate) fn threads(error: impl ToString) -> Self {
-        Self::Threads {
-            reason: error.to_string(),
-        }
+        Self::Threads(error.to_string())
     }
 
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
@@ -156,5 +127,11 @@ impl TrainError {
             path: path.to_owned(),
             reason: reason.to_string(),
         }
+    }
+
+    pub(crate) fn damaged_state(path: &Path, reason: impl ToString) -> Self {
+        let reason = reason.to_string();
+        let reason = format!("not a readable training state ({reason}): start a new run");
+        Self::damaged(path, reason)
     }
 }

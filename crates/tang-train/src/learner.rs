@@ -1,8 +1,15 @@
-//! The part of a run that learns. It reads at most one file, and writes none.
+//! The part of a run that learns. It reads and writes one file, the state of the run.
 
-use std::{path::Path, time::Instant};
+pub(crate) mod batches;
+pub(crate) mod evaluation;
+mod gradients;
+mod head_loss;
+mod moments;
+mod optimizer;
+pub(crate) mod schedule;
+mod training_state;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc, time::Instant};
 
 use burn::{module::Module, optim::ModuleOptimizer, tensor::Device};
 use tang_checkpoint::{ModelConfig, Weights};
@@ -12,24 +19,39 @@ use tang_files::sha256_hex;
 use tang_model::{Dropout, Transformer};
 use tang_tokenizer::Vocabulary;
 
-use crate::{
-    Evaluation, StepReport, TrainConfig, TrainError,
+use self::{
     batches::{Batches, group_by_length},
-    evaluation::evaluate,
+    evaluation::{Evaluation, evaluate},
     gradients::{batch_gradients, clip_global_norm},
     optimizer::optimizer,
     schedule::learning_rate,
     training_state::{Progress, TrainingState},
 };
+use crate::{TrainConfig, TrainError};
 
-/// A network that learns its poems step by step, and what a step needs.
+/// Streams of dropout per step, one per part of its batch, so that no two have the same draws.
+const STREAMS_PER_STEP: usize = 256;
+
+/// Report of one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepReport {
+    /// Steps done, this one included.
+    pub step: usize,
+    /// Characters trained on so far.
+    pub tokens: u64,
+    /// Seconds spent on steps so far.
+    pub train_seconds: f64,
+    /// Loss of this batch, nats per character.
+    pub nats_per_char: f64,
+}
+
+/// A network that learns its poems step by step, and the state of its run.
 pub(crate) struct Learner {
-    /// How far it is.
     pub(crate) progress: Progress,
     model: Transformer,
     optimizer: ModuleOptimizer,
     batches: Batches,
-    vocabulary: Vocabulary,
+    pub(crate) vocabulary: Vocabulary,
     validation: Vec<String>,
 }
 
@@ -39,7 +61,7 @@ impl Learner {
     pub(crate) fn start(
         config: TrainConfig,
         model: ModelConfig,
-        split: Split,
+        split: &Split,
         device: &Device,
     ) -> Result<Self, TrainError> {
         let vocabulary = split.vocabulary();
@@ -49,25 +71,22 @@ impl Learner {
         };
         config.validate()?;
         model.validate()?;
-        let state = TrainingState {
-            progress: Progress {
-                train: config,
-                model,
-                corpus: corpus_sha256(&split),
-                step: 0,
-                train_seconds: 0.0,
-                tokens: 0,
-                best_nats_per_char: None,
-            },
-            weights: Weights::random(&model, config.seed),
-            optimizer: optimizer(&model, config.weight_decay).to_record(),
+        let progress = Progress {
+            train: config,
+            model,
+            corpus: corpus_sha256(split),
+            step: 0,
+            train_seconds: 0.0,
+            tokens: 0,
+            best_nats_per_char: None,
         };
-        Self::new(state, vocabulary, split, device)
+        let weights = Weights::random(&model, config.seed);
+        Self::new(progress, weights, vocabulary, split, device)
     }
 
     /// Goes on from the state in a file.
-    pub(crate) fn resume(path: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
-        let (vocabulary, got) = (split.vocabulary(), corpus_sha256(&split));
+    pub(crate) fn resume(path: &Path, split: &Split, device: &Device) -> Result<Self, TrainError> {
+        let (vocabulary, got) = (split.vocabulary(), corpus_sha256(split));
         let check = |progress: &Progress| {
             if got != progress.corpus {
                 let wanted = progress.corpus.clone();
@@ -81,39 +100,31 @@ impl Learner {
             Ok(())
         };
         let state = TrainingState::read(path, check)?;
-        Self::new(state, vocabulary, split, device).map_err(|error| match error {
+        let learner = Self::new(state.progress, state.weights, vocabulary, split, device);
+        let mut learner = learner.map_err(|error| match error {
             TrainError::Model(error) => TrainError::damaged_state(path, error),
             error => error,
-        })
+        })?;
+        learner.optimizer = learner.optimizer.load_record(state.optimizer);
+        Ok(learner)
     }
 
     fn new(
-        state: TrainingState,
+        progress: Progress,
+        weights: Weights,
         vocabulary: Vocabulary,
-        split: Split,
+        split: &Split,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let TrainingState {
-            progress,
-            weights,
-            optimizer: record,
-        } = state;
-        let config = &progress.train;
-        config.validate()?;
+        let (config, context) = (progress.train, progress.model.context);
         // A poem that does not fit is found now and not at the first evaluation.
-        group_by_length(&split.validation, &vocabulary, progress.model.context)?;
-        let batches = Batches::new(
-            &split.train,
-            &vocabulary,
-            progress.model.context,
-            config.batch_tokens,
-            config.seed,
-        )?;
+        group_by_length(&split.validation, &vocabulary, context)?;
+        let batches = Batches::new(&split.train, &vocabulary, context, &config)?;
         Ok(Self {
             model: Transformer::new(progress.model, weights, &device.clone().autodiff())?,
-            optimizer: optimizer(&progress.model, config.weight_decay).load_record(record),
+            optimizer: optimizer(&progress.model, config.weight_decay),
             batches,
-            validation: split.validation,
+            validation: split.validation.clone(),
             vocabulary,
             progress,
         })
@@ -122,11 +133,6 @@ impl Learner {
     /// Steps in one pass over the training poems.
     pub(crate) fn steps_per_epoch(&self) -> usize {
         self.batches.per_epoch()
-    }
-
-    /// The characters that the model knows.
-    pub(crate) fn vocabulary(&self) -> &Vocabulary {
-        &self.vocabulary
     }
 
     /// Characters that the steps left will train on; see [`Batches::tokens`].
@@ -139,19 +145,16 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// [`TrainError::Diverged`], and then nothing has changed.
+    /// [`TrainError::Diverged`] if the loss or a gradient is no number, and then nothing has changed;
+    /// [`TrainError::Threads`] if the system gives none.
     pub(crate) fn step(&mut self) -> Result<StepReport, TrainError> {
         let started = Instant::now();
         let step = self.progress.step + 1;
-        let batch = self.batches.get(step);
+        let batch = self.batches.load(step);
         let config = &self.progress.train;
-        // No two steps, nor parts of one, have the same draws.
         let dropout = |part| {
-            Dropout::new(
-                config.dropout,
-                config.seed,
-                ((step as u64) << 8) + part as u64,
-            )
+            let stream = step * STREAMS_PER_STEP + part;
+            Dropout::new(config.dropout, config.seed, stream as u64)
         };
         let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
@@ -166,7 +169,7 @@ impl Learner {
         self.model = self.optimizer.step(rate, self.model.clone(), gradients);
 
         self.progress.step = step;
-        self.progress.tokens += batch.targets.len() as u64;
+        self.progress.tokens += batch.tokens() as u64;
         self.progress.train_seconds += started.elapsed().as_secs_f64();
         Ok(StepReport {
             step,
@@ -176,18 +179,18 @@ impl Learner {
         })
     }
 
-    /// The weights as they are now, the engine of them, and the loss on the validation poems.
+    /// The weights as they are now, their engine, and the loss on the validation poems.
     ///
     /// # Errors
     ///
-    /// [`TrainError::Useless`] if the loss is no number.
+    /// [`TrainError::ValidationNotFinite`] if the loss is no number.
     pub(crate) fn evaluate(&self) -> Result<(Weights, Arc<Engine>, Evaluation), TrainError> {
         let weights = self.model.valid().weights();
         let engine = Engine::pack(self.model.config(), &weights)?;
         let threads = Threads::available();
         let evaluation = evaluate(&engine, &self.validation, &self.vocabulary, threads)?;
         if !evaluation.nats_per_char.is_finite() {
-            return Err(TrainError::Useless {
+            return Err(TrainError::ValidationNotFinite {
                 step: self.progress.step,
                 loss: evaluation.nats_per_char,
             });
@@ -195,8 +198,12 @@ impl Learner {
         Ok((weights, Arc::new(engine), evaluation))
     }
 
-    /// Everything that is needed to go on from here.
-    pub(crate) fn state(&self) -> TrainingState {
+    /// Writes the state from which the run goes on.
+    pub(crate) fn save(&self, path: &Path) -> Result<(), TrainError> {
+        self.state().write(path)
+    }
+
+    fn state(&self) -> TrainingState {
         TrainingState {
             progress: self.progress.clone(),
             weights: self.model.valid().weights(),
@@ -206,7 +213,7 @@ impl Learner {
 }
 
 fn corpus_sha256(split: &Split) -> String {
-    // A newline stands in no poem, so it keeps apart poems, and an empty line the two lists.
+    // No poem has a newline: one separates poems, and an empty line the two lists.
     sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
 }
 
@@ -234,13 +241,13 @@ mod tests {
             context: 24,
             ..ModelConfig::tang_4l(0)
         };
-        let mut learner = Learner::start(Preset::Quick.config(), model, split(), &device).unwrap();
+        let mut learner = Learner::start(Preset::Quick.config(), model, &split(), &device).unwrap();
         let fresh = learner.optimizer.to_record();
         learner.step().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         learner.state().write(&path).unwrap();
-        let resumed = Learner::resume(&path, split(), &device).unwrap();
+        let resumed = Learner::resume(&path, &split(), &device).unwrap();
         assert_eq!(resumed.progress.step, 1);
 
         let without = TrainingState {
@@ -248,7 +255,7 @@ mod tests {
             ..learner.state()
         };
         without.write(&path).unwrap();
-        let error = Learner::resume(&path, split(), &device).err().unwrap();
+        let error = Learner::resume(&path, &split(), &device).err().unwrap();
         let wanted = "`momentum.moment_1` of `token_embedding` is missing";
         assert!(error.to_string().contains(wanted), "{error}");
     }

@@ -1,40 +1,35 @@
 //! The training loop.
 
-use std::{ops::ControlFlow, path::Path, sync::Arc};
+pub(crate) mod plan;
+pub(crate) mod run_folder;
+pub(crate) mod run_log;
+
+use std::{mem, ops::ControlFlow, path::Path, sync::Arc};
 
 use burn::tensor::Device;
-use tang_checkpoint::{ModelConfig, ModelFolder, Weights};
+use tang_checkpoint::{ModelConfig, ModelFolder};
 use tang_corpus::Split;
 use tang_engine::Engine;
 use tang_tokenizer::Vocabulary;
 
+use self::{
+    run_folder::RunFolder,
+    run_log::{LogLine, RunLog},
+};
 use crate::{
-    Evaluation, LogLine, RunFolder, RunLog, TrainConfig, TrainError, learner::Learner, mean::Mean,
-    schedule::learning_rate,
+    Evaluation, StepReport, TrainConfig, TrainError,
+    learner::{Learner, evaluation::Mean, schedule::learning_rate},
 };
 
 /// Steps between two lines of the log.
 const LOG_EVERY: usize = 10;
 
-/// What one step did.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StepReport {
-    /// Steps done, this one included.
-    pub step: usize,
-    /// Characters trained on so far.
-    pub tokens: u64,
-    /// Seconds spent on steps so far.
-    pub train_seconds: f64,
-    /// Loss of this batch, nats a character.
-    pub nats_per_char: f64,
-}
-
-/// Somebody who watches a run and may stop it.
+/// An observer of a run, which may stop it.
 pub trait Observer {
-    /// After each step; [`ControlFlow::Break`] saves and ends the run.
+    /// Called after each step; [`ControlFlow::Break`] saves and ends the run.
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()>;
 
-    /// After each evaluation, once all is saved, with the engine of the model as it is then.
+    /// Called after each evaluation, once all is saved, with the engine of the model.
     fn on_evaluation(&mut self, report: &StepReport, evaluation: &Evaluation, engine: &Arc<Engine>);
 }
 
@@ -71,10 +66,10 @@ impl Trainer {
         folder: &Path,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let learner = Learner::start(config, model, split, device)?;
+        let learner = Learner::start(config, model, &split, device)?;
         let folder = RunFolder::start(folder)?;
         // First, so that there is something to resume whenever the run is killed.
-        learner.state().write(&folder.state_path())?;
+        learner.save(&folder.state_path())?;
         Self::new(learner, folder)
     }
 
@@ -84,14 +79,14 @@ impl Trainer {
     ///
     /// If the state is damaged or belongs to another corpus.
     pub fn resume(split: Split, folder: RunFolder, device: &Device) -> Result<Self, TrainError> {
-        let learner = Learner::resume(&folder.state_path(), split, device)?;
+        let learner = Learner::resume(&folder.state_path(), &split, device)?;
         Self::new(learner, folder)
     }
 
     fn new(learner: Learner, folder: RunFolder) -> Result<Self, TrainError> {
         // First, since it may be damaged, and then nothing is written.
         let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
-        learner.vocabulary().save(folder.path())?;
+        learner.vocabulary.save(folder.path())?;
         Ok(Self {
             learner,
             folder,
@@ -99,12 +94,12 @@ impl Trainer {
         })
     }
 
-    /// Where it writes.
+    /// The folder of the run.
     pub fn folder(&self) -> &RunFolder {
         &self.folder
     }
 
-    /// What the run was told.
+    /// Configuration of the run.
     pub fn config(&self) -> &TrainConfig {
         &self.learner.progress.train
     }
@@ -131,7 +126,7 @@ impl Trainer {
 
     /// The characters that the model knows.
     pub fn vocabulary(&self) -> &Vocabulary {
-        self.learner.vocabulary()
+        &self.learner.vocabulary
     }
 
     /// The geometry of the model.
@@ -155,25 +150,24 @@ impl Trainer {
             let last = report.step == self.config().steps;
             let due = report.step.is_multiple_of(self.config().evaluate_every);
             let evaluated = if due || last {
-                let (weights, engine, evaluation) = self.learner.evaluate()?;
-                self.keep_if_best(&weights, &engine, &evaluation)?;
-                Some((evaluation, engine))
+                Some(self.evaluate()?)
             } else {
                 None
             };
             let evaluation = evaluated.as_ref().map(|(evaluation, _)| *evaluation);
-            if evaluation.is_some() || stop || report.step.is_multiple_of(LOG_EVERY) {
+            let save = evaluated.is_some() || stop;
+            if save || report.step.is_multiple_of(LOG_EVERY) {
                 self.log.append(&LogLine {
                     step: report.step,
                     train_seconds: report.train_seconds,
                     tokens: report.tokens,
-                    train_nats_per_char: std::mem::take(&mut logged).value(),
+                    train_nats_per_char: mem::take(&mut logged).value(),
                     learning_rate: learning_rate(self.config(), report.step),
                     evaluation,
                 })?;
             }
-            if evaluation.is_some() || stop {
-                self.save()?;
+            if save {
+                self.learner.save(&self.folder.state_path())?;
             }
             if let Some((evaluation, engine)) = evaluated {
                 observer.on_evaluation(&report, &evaluation, &engine);
@@ -185,23 +179,16 @@ impl Trainer {
         Ok(Outcome::Finished)
     }
 
-    fn keep_if_best(
-        &mut self,
-        weights: &Weights,
-        engine: &Engine,
-        evaluation: &Evaluation,
-    ) -> Result<(), TrainError> {
+    /// Evaluates the model, and saves it if it is the best so far.
+    fn evaluate(&mut self) -> Result<(Evaluation, Arc<Engine>), TrainError> {
+        let (weights, engine, evaluation) = self.learner.evaluate()?;
         let nats = evaluation.nats_per_char;
         let best = self.learner.progress.best_nats_per_char;
         if best.is_none_or(|best| nats < best) {
-            let vocabulary = self.learner.vocabulary().fingerprint();
-            ModelFolder::save(self.folder.path(), engine.config(), weights, &vocabulary)?;
+            let vocabulary = self.vocabulary().fingerprint();
+            ModelFolder::save(self.folder.path(), engine.config(), &weights, &vocabulary)?;
             self.learner.progress.best_nats_per_char = Some(nats);
         }
-        Ok(())
-    }
-
-    fn save(&self) -> Result<(), TrainError> {
-        self.learner.state().write(&self.folder.state_path())
+        Ok((evaluation, engine))
     }
 }

@@ -20,7 +20,7 @@ use tang_train::{
 };
 use tempfile::TempDir;
 
-/// What a reader may take; the damaged files are small.
+/// The most memory that a reader may take; the damaged files are small.
 const MOST_MEBIBYTES: usize = 1024;
 
 const POEMS: [&str; 4] = [

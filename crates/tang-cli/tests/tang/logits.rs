@@ -114,7 +114,7 @@ fn impossible_geometries_are_refused() {
     fails(
         &[train.as_slice(), &["--context", "64"]].concat(),
         1,
-        "and the model has 64: give it a longer --context",
+        "and the model has 64: give it a longer context",
     );
     assert!(!out.exists());
 }

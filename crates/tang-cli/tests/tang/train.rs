@@ -97,7 +97,7 @@ fn a_run_is_never_overwritten() {
     fails(
         &["train", "--corpus", SAMPLE, "--out", out],
         1,
-        "holds a training run already: go on with --resume",
+        "holds a training run already: resume it",
     );
     assert_eq!(
         fs::read(model.path().join("model.safetensors")).unwrap(),

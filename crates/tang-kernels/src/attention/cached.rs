@@ -1,18 +1,18 @@
-//! Causal attention of new tokens, which reads cached keys and values where they are.
+//! Causal attention of new tokens over cached keys and values, in place.
 //!
 //! Shapes: T new tokens, H query heads, K key/value heads, D the width of a head.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::pointwise::{exp::exp, rotary::turn_head};
-
-/// Sums that are added up apart from each other, since each waits for the one before it.
-const CHAINS: usize = 4;
+use crate::{
+    pointwise::{exp, rotary::rotate_head},
+    reduce::{CHAINS, total},
+};
 
 const BLOCK: usize = KvRow::BLOCK;
 
 /// Attention of the new tokens of one row to the cached tokens, to each other and to themselves. Their keys
-/// and values are written after those that are cached.
+/// and values are added to the cache.
 ///
 /// ```text
 /// out[t, h] = sum over s <= t of softmax(q[t, h] k[s, h K / H] / sqrt(D)) v[s, h K / H]
@@ -38,15 +38,14 @@ pub struct CachedAttention<'a, 'b> {
 pub struct KvRow<'a> {
     /// Count of cached tokens.
     pub length: usize,
-    /// Keys, `[K, capacity / BLOCK, D, BLOCK]`: the products of a query with the keys of a block are sums of
-    /// vectors that follow each other.
+    /// Keys, `[K, capacity / BLOCK, D, BLOCK]`: the scores of a block are then sums of consecutive vectors.
     pub keys: &'a mut [f32],
     /// Values, `[K, capacity, D]`.
     pub values: &'a mut [f32],
 }
 
 impl KvRow<'_> {
-    /// Tokens whose keys are in one block: as many as the widest vectors have numbers.
+    /// Count of tokens per block of keys: that of floats in the widest vectors.
     pub const BLOCK: usize = 16;
 }
 
@@ -61,55 +60,47 @@ impl CachedAttention<'_, '_> {
     ///
     /// If the capacity is no whole number of blocks, or has no room for the new tokens.
     pub fn run(self, out: &mut [f32]) {
-        let per_token = self.kv_heads * self.head_dim;
-        let capacity = self.kv.keys.len() / per_token;
-        assert!(capacity.is_multiple_of(BLOCK), "a capacity of {capacity}");
-        Arch::new().dispatch(Run {
-            attention: self,
-            capacity,
-            out,
-        });
+        Arch::new().dispatch(Run(self, out));
     }
 }
 
-struct Run<'a, 'b, 'c> {
-    attention: CachedAttention<'a, 'b>,
-    capacity: usize,
-    out: &'c mut [f32],
-}
+struct Run<'a, 'b, 'c>(CachedAttention<'a, 'b>, &'c mut [f32]);
 
 impl WithSimd for Run<'_, '_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        let Self(attention, out) = self;
         let CachedAttention {
             qkv,
             rotation,
-            kv:
-                KvRow {
-                    length,
-                    keys,
-                    values,
-                },
             heads,
             kv_heads,
             head_dim,
-        } = self.attention;
-        let per_head = self.capacity * head_dim;
+            ..
+        } = attention;
+        let KvRow {
+            length,
+            keys,
+            values,
+        } = attention.kv;
+        let capacity = keys.len() / (kv_heads * head_dim);
+        assert!(capacity.is_multiple_of(BLOCK), "a capacity of {capacity}");
+        let per_head = capacity * head_dim;
         let scale = 1.0 / (head_dim as f32).sqrt();
         let half = head_dim / 2;
         let rotated = |t: usize, from: &[f32], to: &mut [f32]| {
             to.copy_from_slice(from);
             if let Some((cos, sin)) = rotation {
                 let angles = t * half..(t + 1) * half;
-                turn_head(to, &cos[angles.clone()], &sin[angles], 1.0);
+                rotate_head(to, &cos[angles.clone()], &sin[angles], 1.0);
             }
         };
         let mut vector = vec![0.0; head_dim];
-        let mut weights = vec![[0.0; BLOCK]; self.capacity / BLOCK];
+        let mut weights = vec![[0.0; BLOCK]; capacity / BLOCK];
         let tokens = qkv.chunks_exact((heads + 2 * kv_heads) * head_dim);
-        let outputs = self.out.chunks_exact_mut(heads * head_dim);
+        let outputs = out.chunks_exact_mut(heads * head_dim);
         for (t, (token, out)) in tokens.zip(outputs).enumerate() {
             let (queries, new) = token.split_at(heads * head_dim);
             let (new_keys, new_values) = new.split_at(kv_heads * head_dim);
@@ -154,8 +145,7 @@ impl WithSimd for Run<'_, '_, '_> {
     }
 }
 
-/// products[s] = sum over d of query[d] keys[s / BLOCK, d, s % BLOCK], for as many blocks as there are
-/// products.
+/// products[s] = sum over d of query[d] keys[s / BLOCK, d, s % BLOCK], for the blocks of the products.
 #[inline(always)]
 fn multiply<S: Simd>(simd: S, query: &[f32], keys: &[f32], products: &mut [[f32; BLOCK]]) {
     let blocks = keys.chunks_exact(BLOCK * query.len());
@@ -181,19 +171,13 @@ fn multiply<S: Simd>(simd: S, query: &[f32], keys: &[f32], products: &mut [[f32;
     }
 }
 
-#[inline(always)]
-fn total<S: Simd>(simd: S, [first, second, third, fourth]: [S::f32s; CHAINS]) -> S::f32s {
-    simd.add_f32s(simd.add_f32s(first, second), simd.add_f32s(third, fourth))
-}
-
-/// scores[s] = exp(scores[s] - largest) for s < seen, exp(-infinity) after them in the last block; returns their sum.
-///
-/// The exponential ends at 1.2e-38, which changes no sum of at least 1.
+/// scores[s] = e^(scores[s] - largest) for s < seen, the least value of [`exp`] after them in the last block;
+/// returns their sum, which is at least 1, so that those least values, 1.2e-38, do not change it.
 #[inline(always)]
 fn exponentials<S: Simd>(simd: S, scores: &mut [[f32; BLOCK]], seen: usize) -> f32 {
     let seen_of_last = seen - (scores.len() - 1) * BLOCK;
     if let Some(last) = scores.last_mut() {
-        // All of them, and no slice, which would go through memory.
+        // A loop over the whole block: a slice of it would go through memory.
         for (s, score) in last.iter_mut().enumerate() {
             let hidden = f32::NEG_INFINITY;
             *score = if s < seen_of_last { *score } else { hidden };
@@ -286,27 +270,27 @@ mod tests {
         {
             let columns = (heads + 2 * kv_heads) * head_dim;
             let numbers = kv_heads * head_dim * capacity;
-            // What stands behind the last token must not count.
+            // Numbers after the last token must not count.
             let mut stores = [vec![1e3; 2 * numbers], vec![1e3; 2 * numbers]];
             let tokens: Vec<f32> = (0..capacity * columns)
                 .map(|i| ((i * i) as f32 * 0.37).sin() * 2.0)
                 .collect();
             let token = |t: usize| &tokens[t * columns..][..columns];
             let part = |t: usize, part: usize| &token(t)[part * head_dim..][..head_dim];
-            // Two rows, the second one a token behind, three tokens and then one at a time.
-            let mut held = 0;
-            while held + 3 < capacity {
-                let added = if held == 0 { 3 } else { 1 };
+            // Two rows, the second one token later, three tokens and then one at a time.
+            let mut cached = 0;
+            while cached + 3 < capacity {
+                let added = if cached == 0 { 3 } else { 1 };
                 let [keys, values] = &mut stores;
                 let rows = keys.chunks_mut(numbers).zip(values.chunks_mut(numbers));
                 let mut out = vec![0.0; 2 * added * heads * head_dim];
                 let outs = out.chunks_mut(added * heads * head_dim);
                 for (row, ((keys, values), out)) in rows.zip(outs).enumerate() {
                     CachedAttention {
-                        qkv: &tokens[(held + row) * columns..][..added * columns],
+                        qkv: &tokens[(cached + row) * columns..][..added * columns],
                         rotation: None,
                         kv: &mut KvRow {
-                            length: held,
+                            length: cached,
                             keys,
                             values,
                         },
@@ -316,11 +300,11 @@ mod tests {
                     }
                     .run(out);
                 }
-                held += added;
+                cached += added;
                 for (index, got) in out.chunks(head_dim).enumerate() {
                     let (row, t, head) = (
                         index / heads / added,
-                        held - added + index / heads % added,
+                        cached - added + index / heads % added,
                         index % heads,
                     );
                     let kv_head = heads + head / (heads / kv_heads);

@@ -2,19 +2,26 @@
 //!
 //! The probabilities are computed again (Dao et al., *FlashAttention*, 2022, does so, too).
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
+use super::{AttentionShape, causal_softmax};
 use crate::{
-    AttentionShape,
-    attention::training::{HeadPlace, softmax},
-    matmul::{
-        matrix::{Matrix, transpose},
-        tile::{COLUMNS, ROWS, Rows, product},
-    },
-    reduce::lanes,
+    matmul::{COLUMNS, Columns, Matrix, ROWS, Rows, product, transpose},
+    reduce::sum_of,
+    simd::vectorized,
 };
 
-/// The gradient of the projection, given that of what [`attention`](crate::attention) gave.
+/// Turns the gradient of the output of [`attention`](crate::attention) into that of its projection.
+///
+/// For each head, with p the probabilities and dy the gradient of the output:
+///
+/// ```text
+/// dp[t, s] = sum over d of dy[t, d] v[s, d]
+/// ds[t, s] = p[t, s] (dp[t, s] - sum over s of p[t, s] dp[t, s])
+/// dq[t, d] = sum over s <= t of ds[t, s] k[s, d] / sqrt(D)
+/// dk[s, d] = sum over t >= s of ds[t, s] q[t, d] / sqrt(D)
+/// dv[s, d] = sum over t >= s of p[t, s] dy[t, d]
+/// ```
 ///
 /// # Panics
 ///
@@ -23,71 +30,55 @@ pub fn attention_gradient(projection: &[f32], gradient: &[f32], shape: Attention
     shape.check(projection);
     assert_eq!(gradient.len(), shape.batch * shape.length * shape.width());
     let mut result = vec![0.0; projection.len()];
-    Arch::new().dispatch(Gradient {
-        shape,
-        projection,
-        gradient,
-        result: &mut result,
+    let mut head = Head::new(shape);
+    vectorized!({
+        let (text, output) = (shape.length * shape.columns(), shape.length * shape.width());
+        let inputs = projection
+            .chunks_exact(text)
+            .zip(gradient.chunks_exact(output));
+        for ((projection, gradient), result) in inputs.zip(result.chunks_exact_mut(text)) {
+            for h in 0..shape.heads {
+                head.copy(projection, gradient, h);
+                let [query, key, value] = shape.starts(h);
+                for start in (0..shape.length).step_by(ROWS) {
+                    head.set_score_gradients(start);
+                    head.set_query_gradients(start);
+                    head.add_to(result, start, query);
+                }
+                for start in (0..shape.length).step_by(ROWS) {
+                    head.set_key_gradients(start);
+                    head.add_to(result, start, key);
+                    head.set_value_gradients(start);
+                    head.add_to(result, start, value);
+                }
+            }
+        }
     });
     result
 }
 
-struct Gradient<'a> {
-    shape: AttentionShape,
-    projection: &'a [f32],
-    gradient: &'a [f32],
-    result: &'a mut [f32],
-}
-
-impl WithSimd for Gradient<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let shape = self.shape;
-        let projections = self.projection.chunks_exact(shape.length * shape.columns());
-        let gradients = self.gradient.chunks_exact(shape.length * shape.width());
-        let results = self.result.chunks_exact_mut(shape.length * shape.columns());
-        let mut head = Head::new(shape);
-        for ((projection, gradient), result) in projections.zip(gradients).zip(results) {
-            for index in 0..shape.heads {
-                let place = shape.place(index);
-                head.take(projection, gradient, place);
-                for start in (0..shape.length).step_by(ROWS) {
-                    head.set_errors(simd, start);
-                    head.sum_queries(simd, start);
-                    head.add_sums(result, start, place.query);
-                }
-                for start in (0..shape.length).step_by(ROWS) {
-                    head.sum_keys(simd, start);
-                    head.add_sums(result, start, place.key);
-                    head.sum_values(simd, start);
-                    head.add_sums(result, start, place.value);
-                }
-            }
-        }
-    }
-}
-
-/// What one head is differentiated from, and with. A name that ends with `_t` is of a matrix that is
-/// transposed: `[head_dim, length]`, the others being `[length, head_dim]`.
+/// Matrices of one head: `[T, D]`, or `[D, T]` if the name ends with `_t`.
 struct Head {
+    arch: Arch,
     shape: AttentionShape,
-    scaled_queries: Matrix,
-    scaled_queries_t: Matrix,
-    scaled_keys: Matrix,
+    /// q / sqrt(D).
+    queries: Matrix,
+    queries_t: Matrix,
+    /// k / sqrt(D).
+    keys: Matrix,
+    /// Keys without a factor.
     keys_t: Matrix,
     values_t: Matrix,
-    /// Gradient of the output.
+    /// dy.
     outer: Matrix,
     outer_t: Matrix,
-    /// `[length, length]`: a row a query.
+    /// p, `[T, T]`.
     probabilities: Matrix,
-    /// Gradients of the scores, as large.
-    errors: Matrix,
-    /// Errors of [`ROWS`] queries, transposed.
-    errors_t: Vec<f32>,
-    /// Gradients of [`ROWS`] queries, keys or values.
+    /// ds, `[T, T]`.
+    score_gradients: Matrix,
+    /// ds of [`ROWS`] queries, `[T, ROWS]`.
+    score_gradients_t: Vec<f32>,
+    /// Gradients of [`ROWS`] queries, keys or values, `[ROWS, D]`.
     sums: Matrix,
 }
 
@@ -96,110 +87,113 @@ impl Head {
         let AttentionShape {
             length, head_dim, ..
         } = shape;
-        let errors = Matrix::new(length, length);
+        let tall = || Matrix::new(length, head_dim);
+        let wide = || Matrix::new(head_dim, length);
+        let score_gradients = Matrix::new(length, length);
         Self {
+            arch: Arch::new(),
             shape,
-            scaled_queries: Matrix::new(length, head_dim),
-            scaled_queries_t: Matrix::new(head_dim, length),
-            scaled_keys: Matrix::new(length, head_dim),
-            keys_t: Matrix::new(head_dim, length),
-            values_t: Matrix::new(head_dim, length),
-            outer: Matrix::new(length, head_dim),
-            outer_t: Matrix::new(head_dim, length),
+            queries: tall(),
+            queries_t: wide(),
+            keys: tall(),
+            keys_t: wide(),
+            values_t: wide(),
+            outer: tall(),
+            outer_t: wide(),
             probabilities: Matrix::new(length, length),
-            errors_t: vec![0.0; ROWS * errors.stride],
-            errors,
+            score_gradients_t: vec![0.0; ROWS * score_gradients.stride],
+            score_gradients,
             sums: Matrix::new(ROWS, head_dim),
         }
     }
 
-    /// Takes a head over from a text.
+    /// Copies head h of a text.
     #[inline(always)]
-    fn take(&mut self, projection: &[f32], gradient: &[f32], place: HeadPlace) {
-        let HeadPlace { query, key, value } = place;
-        let (scale, head_dim) = (self.shape.scale(), self.shape.head_dim);
-        let (columns, width) = (self.shape.columns(), self.shape.width());
-        let Self {
-            scaled_queries,
-            scaled_queries_t,
-            scaled_keys,
-            keys_t,
-            values_t,
-            outer,
-            outer_t,
-            ..
-        } = self;
-        scaled_queries.take(projection, columns, query, head_dim, scale);
-        scaled_queries_t.take_transposed(projection, columns, query, head_dim, scale);
-        scaled_keys.take(projection, columns, key, head_dim, scale);
-        keys_t.take_transposed(projection, columns, key, head_dim, 1.0);
-        values_t.take_transposed(projection, columns, value, head_dim, 1.0);
-        outer.take(gradient, width, query, head_dim, 1.0);
-        outer_t.take_transposed(gradient, width, query, head_dim, 1.0);
+    fn copy(&mut self, projection: &[f32], gradient: &[f32], h: usize) {
+        let (shape, scale) = (self.shape, self.shape.scale());
+        let starts = shape.starts(h);
+        let [query, key, value] = starts.map(|start| Columns {
+            matrix: projection,
+            stride: shape.columns(),
+            start,
+            width: shape.head_dim,
+        });
+        let outer = Columns {
+            matrix: gradient,
+            stride: shape.width(),
+            ..query
+        };
+        self.queries.copy(query, scale);
+        self.queries_t.copy_transposed(query, scale);
+        self.keys.copy(key, scale);
+        self.keys_t.copy_transposed(key, 1.0);
+        self.values_t.copy_transposed(value, 1.0);
+        self.outer.copy(outer, 1.0);
+        self.outer_t.copy_transposed(outer, 1.0);
     }
 
-    /// Probabilities and errors of the queries `start..start + ROWS`.
+    /// p and ds of the queries `start..start + ROWS`.
     #[inline(always)]
-    fn set_errors<S: Simd>(&mut self, simd: S, start: usize) {
-        let head_dim = self.shape.head_dim;
+    fn set_score_gradients(&mut self, start: usize) {
+        let (arch, head_dim) = (self.arch, self.shape.head_dim);
         let seen = (start + ROWS).next_multiple_of(COLUMNS);
-        let stride = self.errors.stride;
+        let stride = self.score_gradients.stride;
         let block = start * stride..(start + ROWS) * stride;
         let probabilities = &mut self.probabilities.values[block.clone()];
-        let queries = self.scaled_queries_t.rows(0, head_dim, start);
+        let queries = self.queries_t.rows(0, head_dim, start);
         let keys = self.keys_t.rows(0, head_dim, 0);
-        product(simd, queries, keys, seen, probabilities, stride);
-        softmax(probabilities, stride, start);
-        let errors = &mut self.errors.values[block];
+        product(arch, queries, keys, seen, probabilities, stride);
+        causal_softmax(probabilities, stride, start);
+        let gradients = &mut self.score_gradients.values[block];
         let outer = self.outer_t.rows(0, head_dim, start);
         let values = self.values_t.rows(0, head_dim, 0);
-        product(simd, outer, values, seen, errors, stride);
-        // These are gradients of probabilities yet: d score = p (d p - sum of p d p)
-        let pairs = errors.chunks_exact_mut(stride);
-        for (errors, probabilities) in pairs.zip(probabilities.chunks_exact(stride)) {
-            let (errors, probabilities) = (&mut errors[..seen], &probabilities[..seen]);
-            let mean = lanes::sum_of(errors, probabilities, |e, p| e * p);
-            for (error, probability) in errors.iter_mut().zip(probabilities) {
-                *error = probability * (*error - mean);
+        product(arch, outer, values, seen, gradients, stride);
+        // dp becomes ds
+        let rows = gradients.chunks_exact_mut(stride);
+        for (gradients, p) in rows.zip(probabilities.chunks_exact(stride)) {
+            let (gradients, p) = (&mut gradients[..seen], &p[..seen]);
+            let mean = sum_of(gradients, p, |dp, p| dp * p);
+            for (gradient, p) in gradients.iter_mut().zip(p) {
+                *gradient = p * (*gradient - mean);
             }
         }
     }
 
-    /// Gradients of the queries `start..start + ROWS`, which see no later keys.
+    /// dq of the queries `start..start + ROWS`, which see no later keys.
     #[inline(always)]
-    fn sum_queries<S: Simd>(&mut self, simd: S, start: usize) {
-        let (seen, stride) = (start + ROWS, self.errors.stride);
-        let errors = &self.errors.values[start * stride..seen * stride];
-        transpose(errors, stride, seen, &mut self.errors_t);
-        let errors = Rows {
-            values: &self.errors_t[..seen * ROWS],
+    fn set_query_gradients(&mut self, start: usize) {
+        let (seen, stride) = (start + ROWS, self.score_gradients.stride);
+        let gradients = &self.score_gradients.values[start * stride..seen * stride];
+        transpose(gradients, stride, seen, &mut self.score_gradients_t);
+        let gradients = Rows {
+            values: &self.score_gradients_t[..seen * ROWS],
             stride: ROWS,
         };
-        let keys = self.scaled_keys.rows(0, seen, 0);
-        self.sums.set_product(simd, errors, keys);
+        let keys = self.keys.rows(0, seen, 0);
+        self.sums.set_product(self.arch, gradients, keys);
     }
 
-    /// Gradients of the keys `start..start + ROWS`, which no earlier queries see.
+    /// dk of the keys `start..start + ROWS`, which no earlier queries see.
     #[inline(always)]
-    fn sum_keys<S: Simd>(&mut self, simd: S, start: usize) {
+    fn set_key_gradients(&mut self, start: usize) {
         let rows = self.shape.length - start;
-        let errors = self.errors.rows(start, rows, start);
-        let queries = self.scaled_queries.rows(start, rows, 0);
-        self.sums.set_product(simd, errors, queries);
+        let gradients = self.score_gradients.rows(start, rows, start);
+        let queries = self.queries.rows(start, rows, 0);
+        self.sums.set_product(self.arch, gradients, queries);
     }
 
-    /// Gradients of the values `start..start + ROWS`, which no earlier queries see.
+    /// dv of the values `start..start + ROWS`, which no earlier queries see.
     #[inline(always)]
-    fn sum_values<S: Simd>(&mut self, simd: S, start: usize) {
+    fn set_value_gradients(&mut self, start: usize) {
         let rows = self.shape.length - start;
         let probabilities = self.probabilities.rows(start, rows, start);
         let outer = self.outer.rows(start, rows, 0);
-        self.sums.set_product(simd, probabilities, outer);
+        self.sums.set_product(self.arch, probabilities, outer);
     }
 
-    /// Adds the sums to rows from `start` on and columns from `column` on.
+    /// result[start + r, column + d] += sums[r, d].
     #[inline(always)]
-    fn add_sums(&self, result: &mut [f32], start: usize, column: usize) {
+    fn add_to(&self, result: &mut [f32], start: usize, column: usize) {
         let rows = result.chunks_exact_mut(self.shape.columns()).skip(start);
         for (to, from) in rows.zip(self.sums.values.chunks_exact(self.sums.stride).take(ROWS)) {
             for (to, from) in to[column..][..self.shape.head_dim].iter_mut().zip(from) {

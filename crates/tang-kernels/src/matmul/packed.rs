@@ -1,28 +1,27 @@
 //! A weight matrix in the layout that products read, and its product with rows.
 
+use std::ops::Range;
+
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::threads::{all_reduce::on_shards, count::Threads};
+use super::ROWS;
+use crate::threads::{Threads, all_reduce::on_shards};
 
 /// Columns of a panel: two of the widest vectors.
-const PANEL: usize = 32;
-
-/// Rows of a block of many rows: their sums, two vectors each, fill half of AVX-512's registers.
-const ROWS: usize = 8;
+const PANEL: usize = super::COLUMNS;
 
 /// Rows up to which the matrix is read once for all of them, several panels at a time.
 const FEW_ROWS: usize = 4;
 
 /// A matrix `[inputs, columns]`, cut into panels of 32 columns.
 ///
-/// Every output is one chain of fused multiply-adds over the inputs in their order, however many
-/// rows there are:
+/// Every output is one chain of fused multiply-adds over the inputs in their order, for any count of rows:
 ///
 /// ```text
 /// out[r, j] = fma(x[r, n - 1], w[n - 1, j], ... fma(x[r, 1], w[1, j], fma(x[r, 0], w[0, j], 0)))
 /// ```
 ///
-/// So the result of a row is the same bits alone and among others.
+/// So the output of a row is the same bits alone and in any batch.
 #[derive(Debug, Clone)]
 pub struct PackedMatrix {
     /// `[panels, inputs, PANEL]`, the last panel filled up with zeros.
@@ -39,23 +38,9 @@ impl PackedMatrix {
     /// If the matrix is not a whole number of rows.
     pub fn new(matrix: &[f32], inputs: usize) -> Self {
         let columns = matrix.len() / inputs;
-        assert_eq!(matrix.len(), inputs * columns, "{inputs} rows");
-        let mut values = vec![0.0; columns.next_multiple_of(PANEL) * inputs];
-        // values[p, i, c] = matrix[i, p PANEL + c]
-        for (p, panel) in values.chunks_exact_mut(PANEL * inputs).enumerate() {
-            let width = PANEL.min(columns - p * PANEL);
-            for (to, from) in panel
-                .chunks_exact_mut(PANEL)
-                .zip(matrix.chunks_exact(columns))
-            {
-                to[..width].copy_from_slice(&from[p * PANEL..][..width]);
-            }
-        }
-        Self {
-            values,
-            inputs,
-            columns,
-        }
+        Self::pack(matrix.len(), inputs, |i, panel, to| {
+            to.copy_from_slice(&matrix[i * columns..][panel]);
+        })
     }
 
     /// Packs the transpose of a matrix `[columns, inputs]`, row-major.
@@ -64,16 +49,23 @@ impl PackedMatrix {
     ///
     /// If the matrix is not a whole number of rows.
     pub fn transposed(matrix: &[f32], inputs: usize) -> Self {
-        let columns = matrix.len() / inputs;
-        assert_eq!(matrix.len(), inputs * columns, "rows of {inputs}");
+        Self::pack(matrix.len(), inputs, |i, panel, to| {
+            for (to, j) in to.iter_mut().zip(panel) {
+                *to = matrix[j * inputs + i];
+            }
+        })
+    }
+
+    /// `copy` copies row i of the columns of a panel.
+    fn pack(count: usize, inputs: usize, copy: impl Fn(usize, Range<usize>, &mut [f32])) -> Self {
+        let columns = count / inputs;
+        assert_eq!(count, inputs * columns, "a matrix of {inputs} inputs");
         let mut values = vec![0.0; columns.next_multiple_of(PANEL) * inputs];
-        // values[p, i, c] = matrix[p PANEL + c, i]
-        let panels = values.chunks_exact_mut(PANEL * inputs);
-        for (panel, rows) in panels.zip(matrix.chunks(PANEL * inputs)) {
-            for (c, row) in rows.chunks_exact(inputs).enumerate() {
-                for (to, from) in panel[c..].iter_mut().step_by(PANEL).zip(row) {
-                    *to = *from;
-                }
+        // values[p, i, c] = matrix[i, p PANEL + c]
+        for (p, panel) in values.chunks_exact_mut(PANEL * inputs).enumerate() {
+            let columns = p * PANEL..columns.min((p + 1) * PANEL);
+            for (i, row) in panel.chunks_exact_mut(PANEL).enumerate() {
+                copy(i, columns.clone(), &mut row[..columns.len()]);
             }
         }
         Self {
@@ -163,14 +155,14 @@ impl WithSimd for Multiply<'_, '_> {
 }
 
 impl Multiply<'_, '_> {
-    /// `R` rows, `P` panels at a time: each sum waits for the one before it, so several go on at once.
+    /// R rows times P panels at a time: independent sums hide the latency of a multiply-add.
     #[inline(always)]
     fn few<S: Simd, const R: usize, const P: usize>(&mut self, simd: S) {
         let mut left = vec![[0.0; R]; self.inputs];
         interleave(self.rows, &mut left);
         let panels = self.out[0].len().div_ceil(PANEL);
         let panel = |p: usize| &self.panels[p * PANEL * self.inputs..][..PANEL * self.inputs];
-        // P places far apart, each read in its order: so the processor fetches ahead in all of them.
+        // P streams far apart, each read in order, so that the processor fetches ahead in all of them.
         let apart = panels / P;
         for first in 0..apart {
             let mut right: [&[f32]; P] = [&[]; P];
@@ -186,7 +178,7 @@ impl Multiply<'_, '_> {
         }
     }
 
-    /// Blocks of 8 rows; while a panel is in the nearest cache, all of them meet it.
+    /// Blocks of [`ROWS`] rows, all of which are multiplied by a panel while it is in the nearest cache.
     #[inline(always)]
     fn many<S: Simd>(&mut self, simd: S) {
         let columns = self.out[0].len();
@@ -236,7 +228,7 @@ fn block<S: Simd, const R: usize, const P: usize>(
     let width = 2 * S::F32_LANES;
     for start in (0..PANEL).step_by(width) {
         let mut sums = [[[simd.splat_f32s(0.0); 2]; R]; P];
-        // Loops and no closures: arrays that go through a closure leave the registers.
+        // Loops and no closures, through which arrays would leave the registers.
         let mut panels: [&[[f32; PANEL]]; P] = [&[]; P];
         for p in 0..P {
             panels[p] = &right[p].as_chunks().0[..left.len()];

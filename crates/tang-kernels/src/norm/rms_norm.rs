@@ -1,99 +1,70 @@
 //! RMS norm and its gradients, one pass over the rows each.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
-use crate::reduce::dot::dot;
+use crate::{reduce::Dot, simd::vectorized};
 
-/// 1 / sqrt(mean square + eps).
+/// 1 / sqrt(mean(row^2) + eps).
 #[inline(always)]
-fn factor<S: Simd>(simd: S, row: &[f32], eps: f32) -> f32 {
-    1.0 / (dot(simd, row, row) / row.len() as f32 + eps).sqrt()
+fn scale(arch: Arch, row: &[f32], eps: f32) -> f32 {
+    1.0 / (arch.dispatch(Dot(row, row)) / row.len() as f32 + eps).sqrt()
 }
 
-/// Each row brought to mean square 1, times `gamma` (Zhang & Sennrich, *Root Mean Square Layer
+/// y[t, c] = gamma[c] x[t, c] / sqrt(mean(x[t]^2) + eps) (Zhang & Sennrich, *Root Mean Square Layer
 /// Normalization*, 2019).
 ///
 /// # Shapes
 ///
-/// - rows: `[rows, width]`, `width` being the length of `gamma`
-/// - output: `[rows, width]`
-pub fn rms_norm(rows: &[f32], gamma: &[f32], eps: f32) -> Vec<f32> {
-    Arch::new().dispatch(RmsNorm { rows, gamma, eps })
-}
-
-struct RmsNorm<'a> {
-    rows: &'a [f32],
-    gamma: &'a [f32],
-    eps: f32,
-}
-
-impl WithSimd for RmsNorm<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-        let width = self.gamma.len();
-        let mut out = self.rows.to_vec();
-        for row in out.chunks_exact_mut(width) {
-            let factor = factor(simd, row, self.eps);
-            for (value, gamma) in row.iter_mut().zip(self.gamma) {
-                *value *= factor * gamma;
+/// - x, output: `[rows, width]`
+/// - gamma: `[width]`
+pub fn rms_norm(x: &[f32], gamma: &[f32], eps: f32) -> Vec<f32> {
+    let arch = Arch::new();
+    let mut y = x.to_vec();
+    vectorized!({
+        for row in y.chunks_exact_mut(gamma.len()) {
+            let scale = scale(arch, row, eps);
+            for (y, gamma) in row.iter_mut().zip(gamma) {
+                *y *= scale * gamma;
             }
         }
-        out
-    }
+    });
+    y
 }
 
-/// Turns gradients of what [`rms_norm`] gave into gradients of the `rows` it was given, and returns
-/// that of `gamma`.
+/// Turns the gradient of the output of [`rms_norm`] into that of `x`, and returns that of gamma.
 ///
-/// With n the normalised row and g = gradient x gamma, the gradient of a row is
-/// factor (g - n mean(g n)).
+/// With n the normalised row, g the gradient of y and d = g gamma:
+///
+/// ```text
+/// dx[t, c] = (d[t, c] - n[t, c] mean(d[t] n[t])) / sqrt(mean(x[t]^2) + eps)
+/// dgamma[c] = sum over t of g[t, c] n[t, c]
+/// ```
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub fn rms_norm_gradient(rows: &[f32], gamma: &[f32], eps: f32, gradient: &mut [f32]) -> Vec<f32> {
+pub fn rms_norm_gradient(x: &[f32], gamma: &[f32], eps: f32, gradient: &mut [f32]) -> Vec<f32> {
     let width = gamma.len();
-    assert!(rows.len() == gradient.len() && rows.len().is_multiple_of(width));
-    Arch::new().dispatch(Gradient {
-        rows,
-        gamma,
-        eps,
-        gradient,
-    })
-}
-
-struct Gradient<'a> {
-    rows: &'a [f32],
-    gamma: &'a [f32],
-    eps: f32,
-    gradient: &'a mut [f32],
-}
-
-impl WithSimd for Gradient<'_> {
-    type Output = Vec<f32>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-        let width = self.gamma.len();
-        let mut of_gamma = vec![0.0; width];
-        let gradients = self.gradient.chunks_exact_mut(width);
-        for (gradient, row) in gradients.zip(self.rows.chunks_exact(width)) {
-            let factor = factor(simd, row, self.eps);
-            let pairs = gradient.iter_mut().zip(row);
-            for ((g, x), (sum, gamma)) in pairs.zip(of_gamma.iter_mut().zip(self.gamma)) {
-                *sum += *g * (x * factor);
+    assert!(x.len() == gradient.len() && x.len().is_multiple_of(width));
+    let arch = Arch::new();
+    let mut of_gamma = vec![0.0; width];
+    vectorized!({
+        for (g, x) in gradient.chunks_exact_mut(width).zip(x.chunks_exact(width)) {
+            let scale = scale(arch, x, eps);
+            // g becomes d
+            let pairs = g.iter_mut().zip(x);
+            for ((g, x), (sum, gamma)) in pairs.zip(of_gamma.iter_mut().zip(gamma)) {
+                *sum += *g * (x * scale);
                 *g *= gamma;
             }
-            // n mean(g n) = x factor^2 mean(g x)
-            let slope = factor * factor * dot(simd, gradient, row) / width as f32;
-            for (g, x) in gradient.iter_mut().zip(row) {
-                *g = factor * (*g - x * slope);
+            // n mean(d n) = x scale^2 mean(d x)
+            let slope = scale * scale * arch.dispatch(Dot(g, x)) / width as f32;
+            for (d, x) in g.iter_mut().zip(x) {
+                *d = scale * (*d - x * slope);
             }
         }
-        of_gamma
-    }
+    });
+    of_gamma
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! One step of AdamW, all of it in one pass.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::simd::vectorized;
 
-/// The numbers of a step.
+/// Settings of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamW {
     /// Learning rate.
@@ -13,13 +13,19 @@ pub struct AdamW {
     pub betas: [f32; 2],
     /// Added to the root of the second moment.
     pub epsilon: f32,
-    /// Steps, this one included.
+    /// Count of steps, this one included.
     pub time: i32,
 }
 
 impl AdamW {
     /// Moves parameters and moments (Loshchilov & Hutter, *Decoupled Weight Decay Regularization*,
-    /// 2019).
+    /// 2019). With p a parameter, g its gradient, m and v its moments and t the time:
+    ///
+    /// ```text
+    /// m = beta1 m + (1 - beta1) g
+    /// v = beta2 v + (1 - beta2) g^2
+    /// p = (1 - rate decay) p - rate m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)
+    /// ```
     ///
     /// # Panics
     ///
@@ -34,48 +40,20 @@ impl AdamW {
         for len in [gradient.len(), moments_1.len(), moments_2.len()] {
             assert_eq!(parameters.len(), len);
         }
-        Arch::new().dispatch(Step {
-            numbers: self,
-            parameters,
-            gradient,
-            moments_1,
-            moments_2,
+        let Self { rate, epsilon, .. } = self;
+        let [beta_1, beta_2] = self.betas;
+        let correction_1 = 1.0 / (1.0 - beta_1.powi(self.time));
+        let correction_2 = 1.0 / (1.0 - beta_2.powi(self.time));
+        let kept = 1.0 - rate * self.decay;
+        vectorized!({
+            let moments = moments_1.iter_mut().zip(moments_2);
+            for ((p, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(moments) {
+                *m = beta_1 * *m + (1.0 - beta_1) * g;
+                *v = beta_2 * *v + (1.0 - beta_2) * g * g;
+                let root = (*v * correction_2).sqrt();
+                *p = kept * *p - rate * *m * correction_1 / (root + epsilon);
+            }
         });
-    }
-}
-
-struct Step<'a> {
-    numbers: AdamW,
-    parameters: &'a mut [f32],
-    gradient: &'a [f32],
-    moments_1: &'a mut [f32],
-    moments_2: &'a mut [f32],
-}
-
-impl WithSimd for Step<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let AdamW {
-            rate,
-            decay,
-            betas: [beta_1, beta_2],
-            epsilon,
-            time,
-        } = self.numbers;
-        // The moments start at 0, and are corrected for it.
-        let correction_1 = 1.0 / (1.0 - beta_1.powi(time));
-        let correction_2 = 1.0 / (1.0 - beta_2.powi(time));
-        let kept = 1.0 - rate * decay;
-        let moments = self.moments_1.iter_mut().zip(self.moments_2);
-        let pairs = self.parameters.iter_mut().zip(self.gradient);
-        for ((parameter, g), (moment_1, moment_2)) in pairs.zip(moments) {
-            *moment_1 = beta_1 * *moment_1 + (1.0 - beta_1) * g;
-            *moment_2 = beta_2 * *moment_2 + (1.0 - beta_2) * g * g;
-            let root = (*moment_2 * correction_2).sqrt();
-            *parameter = kept * *parameter - rate * *moment_1 * correction_1 / (root + epsilon);
-        }
     }
 }
 

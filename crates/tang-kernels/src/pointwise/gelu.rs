@@ -1,8 +1,7 @@
 //! The tanh form of GELU and its gradient.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::exp::exp;
+use super::exp;
+use crate::simd::vectorized;
 
 // 0.5 x (1 + tanh u) equals x sigmoid(2 u), and 2 u = x (A + B x^2).
 const A: f32 = std::f32::consts::FRAC_2_SQRT_PI * std::f32::consts::SQRT_2;
@@ -14,56 +13,32 @@ fn gate(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x * (x * x).mul_add(B, A)))
 }
 
-/// `gelu_new` of each value (Hendrycks & Gimpel, *Gaussian Error Linear Units*, 2016).
+/// y[i] = x[i] sigmoid(2 u[i]): `gelu_new` (Hendrycks & Gimpel, *Gaussian Error Linear Units*, 2016).
 pub fn gelu(x: &[f32]) -> Vec<f32> {
     let mut y = vec![0.0; x.len()];
-    Arch::new().dispatch(Forward { x, y: &mut y });
+    vectorized!({
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x * gate(*x);
+        }
+    });
     y
 }
 
-struct Forward<'a> {
-    x: &'a [f32],
-    y: &'a mut [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (y, x) in self.y.iter_mut().zip(self.x) {
-            *y = x * gate(*x);
-        }
-    }
-}
-
-/// Turns gradients of what [`gelu`] gave into gradients of the `x` it was given.
+/// Turns the gradient of the output of [`gelu`] into that of `x`.
 ///
 /// # Panics
 ///
 /// If the lengths differ.
 pub fn gelu_gradient(x: &[f32], gradient: &mut [f32]) {
     assert_eq!(x.len(), gradient.len());
-    Arch::new().dispatch(Gradient { x, gradient });
-}
-
-struct Gradient<'a> {
-    x: &'a [f32],
-    gradient: &'a mut [f32],
-}
-
-impl WithSimd for Gradient<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for (g, x) in self.gradient.iter_mut().zip(self.x) {
-            // d(x s)/dx = s + x s (1 - s) d(2 u)/dx
+    vectorized!({
+        for (g, x) in gradient.iter_mut().zip(x) {
+            // with s = sigmoid(2 u), d(x s)/dx = s + x s (1 - s) d(2 u)/dx
             let s = gate(*x);
             let slope = (x * x).mul_add(3.0 * B, A);
             *g *= (x * slope * (1.0 - s)).mul_add(s, s);
         }
-    }
+    });
 }
 
 #[cfg(test)]

@@ -1,90 +1,54 @@
 //! Rotary positions.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::simd::vectorized;
 
 /// Rotary positions (Su et al., *RoFormer*, 2021) in Hugging Face's half-split form: number i of a
-/// head is turned together with number i + head_dim / 2, by an angle that depends on the position.
+/// head is rotated together with number i + head_dim / 2, by an angle that depends on the position.
 #[derive(Debug, Clone, Copy)]
 pub struct Rotary<'a> {
-    /// Cosines of the pairs' angles, `[1 or texts, length, head_dim / 2]`.
+    /// Cosines of the angles of the pairs, `[1 or batch, length, head_dim / 2]`.
     pub cos: &'a [f32],
     /// Sines of the same.
     pub sin: &'a [f32],
-    /// Numbers a head.
+    /// Width of a head.
     pub head_dim: usize,
 }
 
 impl Rotary<'_> {
-    /// Turns the first `heads` heads of each position.
+    /// Rotates the first `heads` heads of each position. A `sign` of -1 instead of 1 rotates back: the
+    /// inverse of a rotation is its transpose, so this is the gradient, too.
     ///
     /// # Shapes
     ///
-    /// - projection: `[texts, length, columns]`
+    /// - projection: `[batch, length, columns]`
     ///
     /// # Panics
     ///
     /// If the shapes do not fit.
-    pub fn turn(self, projection: &mut [f32], columns: usize, heads: usize) {
-        self.turn_by(1.0, projection, columns, heads);
-    }
-
-    /// Turns them the other way: what [`turn`](Self::turn) did is undone. A rotation's inverse is its
-    /// transpose, so this is the gradient, too.
-    ///
-    /// # Panics
-    ///
-    /// If the shapes do not fit.
-    pub fn turn_back(self, projection: &mut [f32], columns: usize, heads: usize) {
-        self.turn_by(-1.0, projection, columns, heads);
-    }
-
-    fn turn_by(self, sign: f32, projection: &mut [f32], columns: usize, heads: usize) {
-        let half = self.head_dim / 2;
-        assert!(self.cos.len() == self.sin.len() && self.cos.len().is_multiple_of(half));
-        assert!(heads * self.head_dim <= columns);
-        let text = self.cos.len() / half * columns;
+    pub fn rotate(self, sign: f32, projection: &mut [f32], columns: usize, heads: usize) {
+        let Self { cos, sin, head_dim } = self;
+        let half = head_dim / 2;
+        assert!(cos.len() == sin.len() && cos.len().is_multiple_of(half));
+        assert!(heads * head_dim <= columns);
+        let text = cos.len() / half * columns;
         assert!(projection.len().is_multiple_of(text));
-        Arch::new().dispatch(Turn {
-            rotary: self,
-            sign,
-            projection,
-            columns,
-            heads,
+        vectorized!({
+            for text in projection.chunks_exact_mut(text) {
+                let angles = cos.chunks_exact(half).zip(sin.chunks_exact(half));
+                for (row, (cos, sin)) in text.chunks_exact_mut(columns).zip(angles) {
+                    for head in row.chunks_exact_mut(head_dim).take(heads) {
+                        rotate_head(head, cos, sin, sign);
+                    }
+                }
+            }
         });
     }
 }
 
-struct Turn<'a> {
-    rotary: Rotary<'a>,
-    /// 1 or -1.
-    sign: f32,
-    projection: &'a mut [f32],
-    columns: usize,
-    heads: usize,
-}
-
-impl WithSimd for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Rotary { cos, sin, head_dim } = self.rotary;
-        let half = head_dim / 2;
-        let text = cos.len() / half * self.columns;
-        for text in self.projection.chunks_exact_mut(text) {
-            let angles = cos.chunks_exact(half).zip(sin.chunks_exact(half));
-            for (row, (cos, sin)) in text.chunks_exact_mut(self.columns).zip(angles) {
-                for head in row.chunks_exact_mut(head_dim).take(self.heads) {
-                    turn_head(head, cos, sin, self.sign);
-                }
-            }
-        }
-    }
-}
-
-/// Turns one head, the other way if `sign` is -1.
+/// (x[i], x[i + D / 2]) = (x[i] cos - x[i + D / 2] sin, x[i + D / 2] cos + x[i] sin) for one head of width D;
+/// a sign of -1 rotates back.
 #[inline(always)]
-pub(crate) fn turn_head(head: &mut [f32], cos: &[f32], sin: &[f32], sign: f32) {
+pub(crate) fn rotate_head(head: &mut [f32], cos: &[f32], sin: &[f32], sign: f32) {
     let (first, second) = head.split_at_mut(cos.len());
     let pairs = first.iter_mut().zip(second);
     for ((a, b), (cos, sin)) in pairs.zip(cos.iter().zip(sin)) {
@@ -98,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_the_first_heads_of_each_position_and_back() {
-        // Two heads of 4, and 3 more numbers a position.
+    fn rotates_the_first_heads_of_each_position_and_back() {
+        // Two heads of 4, and 3 more numbers per position.
         const COLUMNS: usize = 11;
         let angles = [0.0_f32, 0.5, 1.0, 2.0];
         let (cos, sin) = (angles.map(f32::cos), angles.map(f32::sin));
@@ -110,7 +74,7 @@ mod tests {
         };
         let x: Vec<f32> = (0..4 * COLUMNS).map(|i| (i as f32 * 0.7).sin()).collect();
         let mut y = x.clone();
-        rotary.turn(&mut y, COLUMNS, 2);
+        rotary.rotate(1.0, &mut y, COLUMNS, 2);
         for (row, (x, y)) in x.chunks(COLUMNS).zip(y.chunks(COLUMNS)).enumerate() {
             // Two texts of two positions.
             for (pair, angle) in angles[row % 2 * 2..][..2].iter().enumerate() {
@@ -124,7 +88,7 @@ mod tests {
             }
             assert_eq!(y[8..], x[8..]);
         }
-        rotary.turn_back(&mut y, COLUMNS, 2);
+        rotary.rotate(-1.0, &mut y, COLUMNS, 2);
         for (y, x) in y.iter().zip(&x) {
             assert!((y - x).abs() < 1e-6);
         }

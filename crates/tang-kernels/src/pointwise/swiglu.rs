@@ -1,58 +1,39 @@
 //! SwiGLU and its gradient.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::exp::exp;
+use super::exp;
+use crate::simd::vectorized;
 
 #[inline(always)]
 fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x))
 }
 
-/// silu(gate) x value (Shazeer, *GLU Variants Improve Transformer*, 2020).
+/// y[t, c] = silu(gates[t, c]) values[t, c] (Shazeer, *GLU Variants Improve Transformer*, 2020).
 ///
 /// # Shapes
 ///
-/// - gates_and_values: rows of `inner` gates and `inner` values
-/// - output: rows of `inner` numbers
+/// - gates_and_values: `[rows, 2 inner]`, the gates of a row first
+/// - output: `[rows, inner]`
 ///
 /// # Panics
 ///
 /// If there is no whole number of rows.
 pub fn swiglu(gates_and_values: &[f32], inner: usize) -> Vec<f32> {
     assert!(gates_and_values.len().is_multiple_of(2 * inner));
-    let mut output = vec![0.0; gates_and_values.len() / 2];
-    Arch::new().dispatch(Forward {
-        gates_and_values,
-        inner,
-        output: &mut output,
-    });
-    output
-}
-
-struct Forward<'a> {
-    gates_and_values: &'a [f32],
-    inner: usize,
-    output: &'a mut [f32],
-}
-
-impl WithSimd for Forward<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let inner = self.inner;
-        let rows = self.gates_and_values.chunks_exact(2 * inner);
-        for (row, output) in rows.zip(self.output.chunks_exact_mut(inner)) {
+    let mut y = vec![0.0; gates_and_values.len() / 2];
+    vectorized!({
+        let rows = gates_and_values.chunks_exact(2 * inner);
+        for (row, y) in rows.zip(y.chunks_exact_mut(inner)) {
             let (gates, values) = row.split_at(inner);
-            for ((output, gate), value) in output.iter_mut().zip(gates).zip(values) {
-                *output = gate * sigmoid(*gate) * value;
+            for ((y, gate), value) in y.iter_mut().zip(gates).zip(values) {
+                *y = gate * sigmoid(*gate) * value;
             }
         }
-    }
+    });
+    y
 }
 
-/// Turns gates and values into their gradients, given that of what [`swiglu`] gave.
+/// Turns gates and values into their gradients, given that of the output of [`swiglu`].
 ///
 /// # Panics
 ///
@@ -60,38 +41,20 @@ impl WithSimd for Forward<'_> {
 pub fn swiglu_gradient(gates_and_values: &mut [f32], inner: usize, gradient: &[f32]) {
     assert!(gates_and_values.len().is_multiple_of(2 * inner));
     assert_eq!(gates_and_values.len(), 2 * gradient.len());
-    Arch::new().dispatch(Gradient {
-        gates_and_values,
-        inner,
-        gradient,
-    });
-}
-
-struct Gradient<'a> {
-    gates_and_values: &'a mut [f32],
-    inner: usize,
-    gradient: &'a [f32],
-}
-
-impl WithSimd for Gradient<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let inner = self.inner;
-        let rows = self.gates_and_values.chunks_exact_mut(2 * inner);
-        for (row, gradient) in rows.zip(self.gradient.chunks_exact(inner)) {
+    vectorized!({
+        let rows = gates_and_values.chunks_exact_mut(2 * inner);
+        for (row, gradient) in rows.zip(gradient.chunks_exact(inner)) {
             let (gates, values) = row.split_at_mut(inner);
             // By index: zipped iterators stay scalar here, 4.3 instead of 0.6 ns a pair.
             for i in 0..inner {
                 let (gate, value, g) = (gates[i], values[i], gradient[i]);
-                // d(x s)/dx = s + x s (1 - s)
+                // with s = sigmoid(x), d(x s)/dx = s + x s (1 - s)
                 let s = sigmoid(gate);
                 gates[i] = g * value * s * gate.mul_add(1.0 - s, 1.0);
                 values[i] = g * gate * s;
             }
         }
-    }
+    });
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
-//! Cross-entropy over rows of logits, and its gradient, in two passes over each row.
+//! Cross-entropy over rows of logits, and its gradient.
 
-use pulp::{Arch, Simd, WithSimd};
-
-use super::lanes;
-use crate::pointwise::exp::exp;
+use super::softmax;
+use crate::simd::vectorized;
 
 /// Appends the nats of each row's target to `nats`; each row then becomes `scale` times the gradient of
 /// its nats with respect to its logits: softmax(row) - onehot(target).
 ///
 /// # Shapes
 ///
-/// - logits: rows of `width` each, as many as `targets`
+/// - logits: `[targets, width]`
 ///
 /// # Panics
 ///
@@ -22,38 +20,14 @@ pub fn cross_entropy_gradient(
     scale: f32,
     nats: &mut Vec<f64>,
 ) {
-    assert_eq!(logits.len(), width * targets.len(), "one row a target");
+    assert_eq!(logits.len(), width * targets.len(), "one row per target");
     for (row, target) in logits.chunks_exact_mut(width).zip(targets) {
         let target = *target as usize;
         let logit = row[target];
-        let (max, sum) = Arch::new().dispatch(ScaledSoftmax { row, scale });
+        let (max, sum) = vectorized!({ softmax(row, scale) });
         row[target] -= scale;
+        // nats = ln(sum over j of e^(logit[j] - max)) - (logit[target] - max)
         nats.push(f64::from(sum).ln() - f64::from(logit - max));
-    }
-}
-
-/// Turns logits into probabilities times a factor; gives the largest logit of the row, and the sum of
-/// e^(logit - largest).
-struct ScaledSoftmax<'a> {
-    row: &'a mut [f32],
-    scale: f32,
-}
-
-impl WithSimd for ScaledSoftmax<'_> {
-    type Output = (f32, f32);
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
-        let max = lanes::max(self.row);
-        for x in self.row.iter_mut() {
-            *x = exp(*x - max);
-        }
-        let sum = lanes::sum(self.row);
-        let factor = self.scale / sum;
-        for x in self.row.iter_mut() {
-            *x *= factor;
-        }
-        (max, sum)
     }
 }
 
@@ -90,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_hidden() {
+    fn nan_logits_give_nan_nats() {
         let mut logits = vec![0.0; WIDTH];
         logits[5] = f32::NAN;
         let mut nats = Vec::new();

@@ -1,68 +1,44 @@
 //! The largest of many values.
 
-use pulp::{Arch, Simd, WithSimd};
+use super::{LANES, lane_maxima};
+use crate::simd::vectorized;
 
-use super::lanes::LANES;
-
-/// Values of a group, of which the largest is taken first.
+/// Values of a group, whose largest counts when the bound is computed.
 const GROUP: usize = 32;
 
-/// The places of the `count` largest values, in order, and of some others: of all that are as large as
-/// the last of these, or would be if all were divided by the same number. Of `count` values or less,
-/// every place.
+/// Ascending indices of the `count` largest values, and of all that equal the smallest of these once all
+/// are divided by some number; all indices if there are at most `count`. A few others may be among them.
 ///
-/// The `count`-th largest of the maxima of groups is a bound: so many values reach it. Few others do.
+/// The `count`-th largest of the maxima of groups is the bound: `count` values reach it, and few others do.
 pub fn largest(values: &[f32], count: usize) -> Vec<u32> {
-    Arch::new().dispatch(Largest { values, count })
-}
-
-struct Largest<'a> {
-    values: &'a [f32],
-    count: usize,
-}
-
-impl WithSimd for Largest<'_> {
-    type Output = Vec<u32>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Vec<u32> {
-        let bound = bound(self.values, self.count);
-        let mut places = Vec::with_capacity(self.values.len().min(self.count.saturating_mul(2)));
-        let mut look = |from: usize, values: &[f32]| {
-            let found = values
-                .iter()
-                .zip(from as u32..)
-                .filter(|(v, _)| **v >= bound);
-            places.extend(found.map(|(_, place)| place));
-        };
-        let (chunks, rest) = self.values.as_chunks::<LANES>();
+    vectorized!({
+        let bound = bound(values, count);
+        let mut indices = Vec::with_capacity(values.len().min(count.saturating_mul(2)));
+        let (chunks, rest) = values.as_chunks::<LANES>();
         for (index, chunk) in chunks.iter().enumerate() {
-            // Without a way out early, which would keep the compiler from vectors.
+            // No early exit, which would keep the compiler from vectors.
             if chunk.iter().fold(false, |any, v| any | (*v >= bound)) {
-                look(index * LANES, chunk);
+                push_reaching(bound, index * LANES, chunk, &mut indices);
             }
         }
-        look(chunks.len() * LANES, rest);
-        places
-    }
+        push_reaching(bound, chunks.len() * LANES, rest, &mut indices);
+        indices
+    })
 }
 
-/// What at least `count` values reach; minus infinity if it is not known.
+/// Appends the indices of the values that reach the bound, from `first` on.
+#[inline(always)]
+fn push_reaching(bound: f32, first: usize, values: &[f32], indices: &mut Vec<u32>) {
+    let reaching = (first as u32..).zip(values).filter(|(_, v)| **v >= bound);
+    indices.extend(reaching.map(|(index, _)| index));
+}
+
+/// A bound that at least `count` values reach; minus infinity if there are fewer groups.
 #[inline(always)]
 fn bound(values: &[f32], count: usize) -> f32 {
-    let mut maxima = Vec::with_capacity((values.len() / GROUP).next_multiple_of(LANES) + LANES);
-    for block in values.chunks(GROUP * LANES) {
-        let (chunks, rest) = block.as_chunks::<LANES>();
-        let mut lanes = [f32::NEG_INFINITY; LANES];
-        for chunk in chunks {
-            for (lane, value) in lanes.iter_mut().zip(chunk) {
-                *lane = if *value > *lane { *value } else { *lane };
-            }
-        }
-        for (lane, value) in lanes.iter_mut().zip(rest) {
-            *lane = if *value > *lane { *value } else { *lane };
-        }
-        maxima.extend_from_slice(&lanes);
+    let mut maxima = Vec::with_capacity(values.len() / GROUP + LANES);
+    for groups in values.chunks(GROUP * LANES) {
+        maxima.extend_from_slice(&lane_maxima(groups));
     }
     if count == 0 || count > maxima.len() {
         return f32::NEG_INFINITY;

@@ -1,42 +1,27 @@
 //! The logarithm of the sum of exponentials.
 
-use pulp::{Arch, Simd, WithSimd};
+use super::{LANES, max};
+use crate::{pointwise::exp, simd::vectorized};
 
-use super::lanes::{self, LANES};
-use crate::pointwise::exp::exp;
-
-/// ln (e^l0 + e^l1 + ...): what turns a logit into a log-probability. -infinity if there is none.
+/// ln(sum over i of e^logits[i]), which turns a logit into a log-probability; -infinity for an empty slice.
 pub fn log_sum_exp(logits: &[f32]) -> f64 {
-    Arch::new().dispatch(LogSumExp(logits))
-}
-
-struct LogSumExp<'a>(&'a [f32]);
-
-impl WithSimd for LogSumExp<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> f64 {
-        let highest = lanes::max(self.0);
-        if highest == f32::NEG_INFINITY {
+    vectorized!({
+        let max = max(logits);
+        if max == f32::NEG_INFINITY {
             return f64::NEG_INFINITY;
         }
-        f64::from(highest) + sum_of_exponentials(self.0, highest).ln()
-    }
-}
-
-/// The sum of e^(value - shift).
-#[inline(always)]
-fn sum_of_exponentials(values: &[f32], shift: f32) -> f64 {
-    let (blocks, rest) = values.as_chunks::<LANES>();
-    let mut lanes = [0.0_f32; LANES];
-    for block in blocks {
-        for (lane, value) in lanes.iter_mut().zip(block) {
-            *lane += exp(value - shift);
+        // lane[i % LANES] += e^(logits[i] - max), then the sum of the lanes in 64 bits
+        let (blocks, rest) = logits.as_chunks::<LANES>();
+        let mut lanes = [0.0_f32; LANES];
+        for block in blocks {
+            for (lane, logit) in lanes.iter_mut().zip(block) {
+                *lane += exp(logit - max);
+            }
         }
-    }
-    let rest: f64 = rest.iter().map(|value| f64::from(exp(value - shift))).sum();
-    lanes.iter().copied().map(f64::from).sum::<f64>() + rest
+        let rest: f64 = rest.iter().map(|logit| f64::from(exp(logit - max))).sum();
+        let sum = lanes.iter().copied().map(f64::from).sum::<f64>() + rest;
+        f64::from(max) + sum.ln()
+    })
 }
 
 #[cfg(test)]

@@ -1,66 +1,39 @@
 //! A row added to all rows, and all rows added up.
 
-use pulp::{Arch, Simd, WithSimd};
+use crate::simd::vectorized;
 
-/// Adds `row` to each row of `rows`.
+/// rows[t, c] += row[c].
 ///
 /// # Panics
 ///
-/// If `rows` is no whole number of them.
+/// If `rows` is no whole number of rows.
 pub fn add_to_rows(rows: &mut [f32], row: &[f32]) {
     assert!(rows.len().is_multiple_of(row.len()));
-    Arch::new().dispatch(AddToRows { rows, row });
-}
-
-struct AddToRows<'a> {
-    rows: &'a mut [f32],
-    row: &'a [f32],
-}
-
-impl WithSimd for AddToRows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for to in self.rows.chunks_exact_mut(self.row.len()) {
-            for (to, x) in to.iter_mut().zip(self.row) {
+    vectorized!({
+        for to in rows.chunks_exact_mut(row.len()) {
+            for (to, x) in to.iter_mut().zip(row) {
                 *to += x;
             }
         }
-    }
+    });
 }
 
-/// The sum of all rows of `width` numbers each.
+/// sum[c] = sum over t of rows[t, c], for rows of `width` numbers.
 ///
 /// # Panics
 ///
-/// If `rows` is no whole number of them.
+/// If `rows` is no whole number of rows.
 pub fn sum_of_rows(rows: &[f32], width: usize) -> Vec<f32> {
     assert!(rows.len().is_multiple_of(width));
     let mut sum = vec![0.0; width];
-    Arch::new().dispatch(SumOfRows {
-        rows,
-        sum: &mut sum,
-    });
-    sum
-}
-
-struct SumOfRows<'a> {
-    rows: &'a [f32],
-    sum: &'a mut [f32],
-}
-
-impl WithSimd for SumOfRows<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        for row in self.rows.chunks_exact(self.sum.len()) {
-            for (sum, x) in self.sum.iter_mut().zip(row) {
+    vectorized!({
+        for row in rows.chunks_exact(width) {
+            for (sum, x) in sum.iter_mut().zip(row) {
                 *sum += x;
             }
         }
-    }
+    });
+    sum
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Places that are read at the same time: a processor fetches ahead in several at once, and so faster
+/// Streams that are read at the same time: a processor fetches ahead in several at once, and so faster
 /// than in one.
 const STREAMS: usize = 8;
 
 /// Reads every number once and gives their sum: the least that a decoding step can do with its weights
-/// on one thread, its time is compared with this.
+/// on one thread; its time is compared with this.
 pub fn stream_sum(numbers: &[f32]) -> f32 {
     Arch::new().dispatch(StreamSum(numbers))
 }
@@ -20,19 +20,19 @@ impl WithSimd for StreamSum<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f32 {
         let (vectors, rest) = S::as_simd_f32s(self.0);
-        let apart = vectors.len() / STREAMS;
+        let length = vectors.len() / STREAMS;
         let mut streams: [&[S::f32s]; STREAMS] = [&[]; STREAMS];
-        for (stream, slot) in streams.iter_mut().enumerate() {
-            *slot = &vectors[stream * apart..(stream + 1) * apart];
+        for (s, stream) in streams.iter_mut().enumerate() {
+            *stream = &vectors[s * length..(s + 1) * length];
         }
+        // sums[s] += streams[s][i]
         let mut sums = [simd.splat_f32s(0.0); STREAMS];
-        for i in 0..apart {
+        for i in 0..length {
             for (sum, stream) in sums.iter_mut().zip(&streams) {
                 *sum = simd.add_f32s(*sum, stream[i]);
             }
         }
-        let left_over = vectors[STREAMS * apart..].iter();
-        let vectors = sums.iter().chain(left_over);
+        let vectors = sums.iter().chain(&vectors[STREAMS * length..]);
         vectors.map(|sum| simd.reduce_sum_f32s(*sum)).sum::<f32>() + rest.iter().sum::<f32>()
     }
 }

@@ -1,4 +1,4 @@
-//! The sum of what two shards of a computation found.
+//! The all-reduce of two shards of a computation.
 
 use std::{
     mem,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    count::Threads,
+    Threads,
     spin_worker::{OtherPanicked, both, wait_for},
 };
 
@@ -22,17 +22,17 @@ const SHARDS: usize = 2;
 /// Multiplications between two rounds below which a second thread costs more than it gives.
 const WORTH_A_THREAD: usize = 1 << 13;
 
-/// The parts of a sum that shards find in some rounds: each sends its own and waits for the others.
+/// All-reduce in rounds: in each, every shard sends its part of a sum and waits for the parts of the others.
 #[derive(Debug)]
 pub struct AllReduce {
     /// `[rounds, SHARDS]`
     parts: Vec<Part>,
     panicked: AtomicBool,
-    /// Nanoseconds that shards waited for others.
+    /// Nanoseconds that shards waited for each other.
     waited: AtomicU64,
 }
 
-/// Apart in memory from the others, which other processors write.
+/// Padded, so that no two parts share a cache line, which two processors would write.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Part(OnceLock<Vec<f32>>);
@@ -57,8 +57,8 @@ impl AllReduce {
         part.set(numbers).expect("a shard sends once per round");
     }
 
-    /// Adds the parts of all shards in a round to `x`, always in the order of the shards: so the sum is the
-    /// same bits on one thread and on two. An empty part is passed over.
+    /// x[i] += sum over shards of part[shard, i], in the order of the shards: so the sum is the same bits on
+    /// one thread and on two. An empty part is passed over.
     ///
     /// # Panics
     ///
@@ -93,9 +93,9 @@ impl AllReduce {
     }
 }
 
-/// Does `work` on both shards of a computation: on each on a thread of its own, if `threads` are several, a
-/// second one is free and `multiplications` (between two rounds) are worth it; otherwise on both here. `work`
-/// must give the same either way: a shard learns of the other by the all-reduce alone.
+/// Does `work` on both shards of a computation: each on its own thread, if there are several `threads`, the
+/// worker is free and the count of `multiplications` between two rounds is worth it; otherwise both here.
+/// `work` must give the same either way: shards exchange nothing but what they send.
 ///
 /// # Panics
 ///
@@ -114,7 +114,7 @@ pub fn on_shards<S: Send>(
         mem::forget(watch);
     };
     let [own, other] = shards;
-    let helped = threads != Threads::ONE
+    let shared = threads != Threads::ONE
         && multiplications >= WORTH_A_THREAD
         && both(
             || {
@@ -123,12 +123,12 @@ pub fn on_shards<S: Send>(
             },
             &mut || watched(other),
         );
-    if !helped {
+    if !shared {
         work(shards, &all_reduce);
     }
 }
 
-/// Tells the other shard of a panic, if it is dropped.
+/// Reports a panic to the other shard when it is dropped; forgotten if there was none.
 struct Watch<'a>(&'a AtomicBool);
 
 impl Drop for Watch<'_> {

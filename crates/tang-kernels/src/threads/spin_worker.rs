@@ -1,8 +1,8 @@
 //! A second thread that waits awake.
 //!
-//! A token takes a tenth of a millisecond, not much more than it takes to wake a thread. So the
-//! helper stays awake for a moment after each piece of work: while a text is decoded it is always
-//! there, and soon after it sleeps.
+//! A token takes a tenth of a millisecond, not much more than waking a thread takes. So the worker
+//! stays awake for a moment after each job: while a text is decoded it is always ready, and soon after
+//! it sleeps.
 
 use std::{
     any::Any,
@@ -16,117 +16,115 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the helper waits for work until it sleeps: longer than the draw of a token takes.
+/// How long the worker waits for a job before it sleeps: longer than the draw of a token takes.
 const AWAKE: Duration = Duration::from_micros(150);
 
-/// How long work lies there until the caller does it without the helper.
+/// How long the caller waits for the worker to take a job.
 const PATIENCE: Duration = Duration::from_micros(25);
 
-/// Where more than this and half of the time was spent waiting, the helper has no processor of its
-/// own: another program has it.
+/// If waiting took more than this and half of the job, another program has the worker's processor.
 const LATE: Duration = Duration::from_micros(100);
 
-/// Pieces of work that are then done without it, and where it did not come in time.
+/// Count of jobs that the caller then does alone, as after a job that was not taken.
 const ALONE: usize = 30;
 
-/// Turns of waiting between two looks at the clock, and two offers of the processor to others.
-const TURNS_PER_LOOK: usize = 64;
+/// Spins between two looks at the clock, and between two offers of the processor to others.
+const SPINS: usize = 64;
 
-/// Work that is lent to the helper.
-type Work<'a> = &'a mut (dyn FnMut() + Send + 'a);
+type Job<'a> = &'a mut (dyn FnMut() + Send + 'a);
 
-/// What a side that waits for the other one panics with, if that one did.
+/// The panic of a thread that waits for another one that panicked.
 pub(crate) struct OtherPanicked;
 
-// What is on the desk, and who changes it:
+// States of the slot, and who changes them:
 //
-//     NOTHING or RESULT --caller posts--> WORK --helper takes--> WORK_IN_HAND --helper ends--> RESULT
-//                                         WORK --caller takes back--> NOTHING
-const NOTHING: u8 = 0;
-const WORK: u8 = 1;
-const WORK_IN_HAND: u8 = 2;
-const RESULT: u8 = 3;
+//     EMPTY or DONE --caller posts--> POSTED --worker takes--> RUNNING --worker ends--> DONE
+//                                     POSTED --caller takes back--> EMPTY
+const EMPTY: u8 = 0;
+const POSTED: u8 = 1;
+const RUNNING: u8 = 2;
+const DONE: u8 = 3;
 
-/// What the two threads share.
-#[derive(Default)]
-struct Desk {
-    work: Mutex<Option<Work<'static>>>,
-    /// With what the work panicked.
+/// The slot through which the caller hands a job to the worker.
+struct Slot {
+    job: Mutex<Option<Job<'static>>>,
+    /// The panic of the last job.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     state: AtomicU8,
     asleep: AtomicBool,
 }
 
-struct Helper {
-    desk: Arc<Desk>,
+struct Worker {
+    slot: Arc<Slot>,
     thread: Thread,
-    /// Pieces of work to do without it.
+    /// Count of jobs to do without it.
     alone: usize,
 }
 
 /// None where the system gives no thread.
-static HELPER: LazyLock<Option<Mutex<Helper>>> = LazyLock::new(|| {
-    let desk = Arc::new(Desk {
+static WORKER: LazyLock<Option<Mutex<Worker>>> = LazyLock::new(|| {
+    let slot = Arc::new(Slot {
+        job: Mutex::default(),
+        panic: Mutex::default(),
+        state: AtomicU8::new(EMPTY),
         // Until it has begun.
-        asleep: true.into(),
-        ..Desk::default()
+        asleep: AtomicBool::new(true),
     });
-    let own = Arc::clone(&desk);
-    let thread = thread::Builder::new().name("helper".to_owned());
+    let own = Arc::clone(&slot);
+    let thread = thread::Builder::new().name("spin worker".to_owned());
     let thread = thread.spawn(move || own.serve()).ok()?;
-    Some(Mutex::new(Helper {
-        desk,
+    Some(Mutex::new(Worker {
+        slot,
         thread: thread.thread().clone(),
         alone: 0,
     }))
 });
 
-/// Does `own` here and `other` on the helper, at the same time: true. Or nothing, if the helper is not
-/// there at once: false. `own` says how long the two
-/// waited for each other.
+/// Runs `own` here and `other` on the worker at the same time, and returns true; runs neither and
+/// returns false if the worker is not ready. `own` returns how long the two waited for each other.
 ///
 /// # Panics
 ///
 /// If one of the two does, once both have ended.
-pub(crate) fn both(own: impl FnOnce() -> Duration, other: Work<'_>) -> bool {
-    let Some(mut helper) = free_helper() else {
+pub(crate) fn both(own: impl FnOnce() -> Duration, other: Job<'_>) -> bool {
+    let Some(mut worker) = free_worker() else {
         return false;
     };
-    if helper.alone > 0 {
-        helper.alone -= 1;
+    if worker.alone > 0 {
+        worker.alone -= 1;
         return false;
     }
-    if helper.desk.asleep.load(Ordering::SeqCst) {
-        // Waking takes longer than the work; for the next piece it is there.
-        helper.thread.unpark();
+    if worker.slot.asleep.load(Ordering::SeqCst) {
+        // Waking takes longer than the job; for the next one it is ready.
+        worker.thread.unpark();
         return false;
     }
     let started = Instant::now();
-    // SAFETY: `other` is borrowed until this function ends, and the helper uses it between taking it
-    // from the desk and leaving `RESULT` there. This function ends only where it has taken the work
-    // back itself, so that the helper never has it, or has seen `RESULT` (stored with Release, loaded
-    // with Acquire); that of earlier work it cannot see, for its own store of `WORK` comes after that.
-    // Nothing in between can unwind past that: a panic of `own` is caught, and posting
-    // and waiting do not panic.
+    // SAFETY: the borrow outlives every use of `other`:
+    // (1) the worker uses the job only between `take` and its store of DONE;
+    // (2) this function returns only after `take_back`, so that the worker never has the job, or after
+    //     a load of DONE (stored with Release, loaded with Acquire);
+    // (3) that DONE is not of an earlier job, since `post` has overwritten it with POSTED;
+    // (4) nothing in between unwinds: a panic of `own` is caught, posting and waiting do not panic.
     #[allow(unsafe_code)]
-    let work = unsafe { mem::transmute::<Work<'_>, Work<'static>>(other) };
-    helper.desk.post(work);
-    if !helper.desk.is_taken_within(PATIENCE) && helper.desk.take_back() {
-        // Asleep, it is woken the next time.
-        if !helper.desk.asleep.load(Ordering::SeqCst) {
-            helper.alone = ALONE;
+    let job = unsafe { mem::transmute::<Job<'_>, Job<'static>>(other) };
+    worker.slot.post(job);
+    if !worker.slot.is_taken_within(PATIENCE) && worker.slot.take_back() {
+        // A worker that fell asleep is woken the next time.
+        if !worker.slot.asleep.load(Ordering::SeqCst) {
+            worker.alone = ALONE;
         }
         return false;
     }
     let own = catch_unwind(AssertUnwindSafe(own));
-    let result = || (helper.desk.state.load(Ordering::Acquire) == RESULT).then_some(());
-    let ((), waited) = wait_for(result);
-    let other = lock(&helper.desk.panic).take();
+    let is_done = || (worker.slot.state.load(Ordering::Acquire) == DONE).then_some(());
+    let ((), waited) = wait_for(is_done);
+    let other = lock(&worker.slot.panic).take();
     let waited = waited + *own.as_ref().unwrap_or(&Duration::ZERO);
     if waited > LATE + started.elapsed() / 2 {
-        helper.alone = ALONE;
+        worker.alone = ALONE;
     }
-    drop(helper);
+    drop(worker);
     match (own, other) {
         (Err(own), Some(other)) if own.is::<OtherPanicked>() => resume_unwind(other),
         (Err(panic), _) | (_, Some(panic)) => resume_unwind(panic),
@@ -134,101 +132,92 @@ pub(crate) fn both(own: impl FnOnce() -> Duration, other: Work<'_>) -> bool {
     }
 }
 
-/// None if there is none, or it works for somebody.
-fn free_helper() -> Option<MutexGuard<'static, Helper>> {
-    match HELPER.as_ref()?.try_lock() {
-        Ok(helper) => Some(helper),
-        Err(TryLockError::Poisoned(helper)) => Some(helper.into_inner()),
+/// None if there is no worker, or it has a job of another caller.
+fn free_worker() -> Option<MutexGuard<'static, Worker>> {
+    match WORKER.as_ref()?.try_lock() {
+        Ok(worker) => Some(worker),
+        Err(TryLockError::Poisoned(worker)) => Some(worker.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
 }
 
-/// What `look` finds at last, and how long that took; nothing if it was soon.
+/// Spins until `look` returns something; returns that and the time waited, zero if it was soon.
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> (T, Duration) {
-    let mut found = || {
-        (0..TURNS_PER_LOOK).find_map(|_| {
-            let found = look();
-            if found.is_none() {
-                hint::spin_loop();
-            }
-            found
-        })
-    };
-    if let Some(found) = found() {
+    if let Some(found) = spin(&mut look) {
         return (found, Duration::ZERO);
     }
     let started = Instant::now();
     loop {
-        if let Some(found) = found() {
+        if let Some(found) = spin(&mut look) {
             return (found, started.elapsed());
         }
-        // Whoever is waited for may need this processor.
+        // The other thread may need this processor.
         thread::yield_now();
     }
 }
 
-impl Desk {
-    fn post(&self, work: Work<'static>) {
-        // Nobody takes it before the state says that it is there: a result would be overwritten.
-        let mut desk = lock(&self.work);
-        *desk = Some(work);
-        self.state.store(WORK, Ordering::SeqCst);
+/// Looks [`SPINS`] times at most.
+fn spin<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..SPINS).find_map(|_| {
+        let found = look();
+        if found.is_none() {
+            hint::spin_loop();
+        }
+        found
+    })
+}
+
+impl Slot {
+    fn post(&self, new: Job<'static>) {
+        // Under the lock: if the worker took the job before the state is POSTED, its DONE would be lost.
+        let mut job = lock(&self.job);
+        *job = Some(new);
+        self.state.store(POSTED, Ordering::SeqCst);
     }
 
     fn is_taken_within(&self, patience: Duration) -> bool {
         let posted = Instant::now();
-        loop {
-            for _ in 0..TURNS_PER_LOOK {
-                if self.state.load(Ordering::Relaxed) != WORK {
-                    return true;
-                }
-                hint::spin_loop();
-            }
+        let is_taken = || (self.state.load(Ordering::Relaxed) != POSTED).then_some(());
+        while spin(is_taken).is_none() {
             if posted.elapsed() > patience {
                 return false;
             }
         }
+        true
     }
 
-    /// Whether the helper had not taken the work yet.
+    /// Whether the job was still there.
     fn take_back(&self) -> bool {
-        let mut desk = lock(&self.work);
-        let is_there = desk.take().is_some();
-        if is_there {
-            self.state.store(NOTHING, Ordering::SeqCst);
-        }
-        is_there
+        self.take(EMPTY).is_some()
     }
 
-    fn take(&self) -> Option<Work<'static>> {
-        let mut desk = lock(&self.work);
-        let work = desk.take();
-        if work.is_some() {
-            self.state.store(WORK_IN_HAND, Ordering::Relaxed);
+    /// Takes the job, if it is there, and sets the state to `next`.
+    fn take(&self, next: u8) -> Option<Job<'static>> {
+        let mut job = lock(&self.job);
+        let taken = job.take();
+        if taken.is_some() {
+            self.state.store(next, Ordering::SeqCst);
         }
-        work
+        taken
     }
 
     fn serve(&self) {
         self.asleep.store(false, Ordering::SeqCst);
         let mut idle_since = Instant::now();
         loop {
-            let found = (0..TURNS_PER_LOOK).any(|_| {
-                hint::spin_loop();
-                self.state.load(Ordering::Relaxed) == WORK
-            });
-            if let Some(work) = found.then(|| self.take()).flatten() {
-                *lock(&self.panic) = catch_unwind(AssertUnwindSafe(work)).err();
-                self.state.store(RESULT, Ordering::Release);
+            let is_posted = || (self.state.load(Ordering::Relaxed) == POSTED).then_some(());
+            if let Some(job) = spin(is_posted).and_then(|()| self.take(RUNNING)) {
+                *lock(&self.panic) = catch_unwind(AssertUnwindSafe(job)).err();
+                self.state.store(DONE, Ordering::Release);
                 idle_since = Instant::now();
             } else if idle_since.elapsed() < AWAKE {
-                // It may have been woken on the processor of the thread that it waits for: that one goes
-                // on at once, and as both want to run there, the system moves one of them away.
+                // The worker may have been woken on the processor of the caller: that one goes on at once,
+                // and as both want to run there, the system moves one of them away.
                 thread::yield_now();
             } else {
                 self.asleep.store(true, Ordering::SeqCst);
-                // Work that was posted before it could be seen that the helper sleeps.
-                if self.state.load(Ordering::SeqCst) != WORK {
+                // A job may have been posted before the caller could see that the worker sleeps.
+                if self.state.load(Ordering::SeqCst) != POSTED {
                     thread::park();
                 }
                 self.asleep.store(false, Ordering::SeqCst);
@@ -238,7 +227,7 @@ impl Desk {
     }
 }
 
-/// No work panics with a lock held, so what is in the lock is whole.
+/// No job runs under the lock, so a poisoned lock still holds a whole value.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()
@@ -249,18 +238,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// Adds up borrowed numbers in two halves, and says whether the helper took part.
+    /// Adds up borrowed numbers in two halves, and says whether the worker took part.
     fn sum(numbers: &[u32]) -> (u32, bool) {
         let (left, right) = numbers.split_at(numbers.len() / 2);
         let (mut own, mut other) = (0, 0);
-        let helped = both(
+        let shared = both(
             || {
                 own = left.iter().sum();
                 Duration::ZERO
             },
             &mut || other = right.iter().sum(),
         );
-        if helped {
+        if shared {
             return (own + other, true);
         }
         assert_eq!((own, other), (0, 0), "something was done");
@@ -268,7 +257,7 @@ mod tests {
     }
 
     /// Runs `work` until it gives something: with one processor for both,
-    /// the helper is late at first.
+    /// the worker is late at first.
     fn until<T>(mut work: impl FnMut() -> Option<T>) -> T {
         loop {
             if let Some(done) = work() {
@@ -278,13 +267,13 @@ mod tests {
         }
     }
 
-    /// Waits until the helper takes part.
-    fn wait_for_help() {
+    /// Waits until the worker takes part.
+    fn wait_for_the_worker() {
         let numbers: Vec<u32> = (0..100).collect();
         until(|| {
-            let (sum, helped) = sum(&numbers);
+            let (sum, shared) = sum(&numbers);
             assert_eq!(sum, 4950);
-            helped.then_some(())
+            shared.then_some(())
         });
     }
 
@@ -311,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn awake_asleep_or_busy_all_work_is_done() {
-        wait_for_help();
+    fn awake_asleep_or_busy_every_job_is_done() {
+        wait_for_the_worker();
         thread::sleep(Duration::from_millis(20));
-        wait_for_help();
+        wait_for_the_worker();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -329,19 +318,19 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_either_is_passed_on_and_the_helper_stays() {
+    fn a_panic_of_either_is_passed_on_and_the_worker_stays() {
         assert_eq!(panic_of("own", ""), "own");
         assert_eq!(panic_of("", "other"), "other");
         assert_eq!(panic_of("own", "other"), "own");
-        wait_for_help();
+        wait_for_the_worker();
     }
 
     #[test]
-    fn work_within_work_is_done_without_the_helper() {
+    fn a_job_within_a_job_is_done_without_the_worker() {
         let nested = Mutex::new(Vec::new());
         let inner = || {
-            let helped = both(|| unreachable!(), &mut || unreachable!());
-            lock(&nested).push(helped);
+            let shared = both(|| unreachable!(), &mut || unreachable!());
+            lock(&nested).push(shared);
         };
         let outer = || {
             both(

@@ -1,113 +1,67 @@
-//! Layer norm (see [`tang_kernels::layer_norm`]).
+//! Layer norm.
 
-use burn::backend::{
-    Autodiff, Flex, TensorMetadata,
-    autodiff::{
-        checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
-        grads::Gradients,
-        ops::{Backward, Ops},
-    },
-    flex::FlexTensor,
-    tensor::FloatTensor,
+use burn::{
+    backend::{TensorMetadata, flex::FlexTensor},
+    tensor::{Tensor, module},
 };
 
-use super::{change, read, tensor, track};
+use super::{Operation, change, floats, run, tensor};
+use crate::device::is_cpu;
 
-pub(super) fn forward(
-    x: &FlexTensor,
-    gamma: &FlexTensor,
-    beta: &FlexTensor,
+/// Layer norm over the last dimension (see [`tang_kernels::layer_norm`]).
+///
+/// # Shapes
+///
+/// - x, output: `[batch, length, width]`
+/// - gamma, beta: `[width]`
+pub(crate) fn layer_norm(
+    x: Tensor<3>,
+    gamma: Tensor<1>,
+    beta: Tensor<1>,
     epsilon: f64,
-) -> FlexTensor {
-    let normed = read(x, |x| {
-        read(gamma, |gamma| {
-            read(beta, |beta| {
-                tang_kernels::layer_norm(x, gamma, beta, epsilon as f32)
-            })
-        })
-    });
-    tensor(normed, x.shape())
-}
-
-#[derive(Debug)]
-struct LayerNorm;
-
-#[derive(Debug, Clone)]
-struct Saved {
-    x: FlexTensor,
-    gamma: FlexTensor,
-    epsilon: f64,
-}
-
-impl Backward<Flex, 3> for LayerNorm {
-    type State = Saved;
-
-    fn backward(
-        self,
-        ops: Ops<Self::State, 3>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let Saved { x, gamma, epsilon } = ops.state;
-        let gradient = gradients.consume::<Flex>(&ops.node);
-        let (of_x, sums) = change(gradient, |gradient| {
-            read(&x, |x| {
-                read(&gamma, |gamma| {
-                    tang_kernels::layer_norm_gradient(x, gamma, epsilon as f32, gradient)
-                })
-            })
-        });
-        let of_gamma = tensor(sums.gamma, gamma.shape());
-        let of_beta = tensor(sums.beta, gamma.shape());
-        for (node, gradient) in ops.parents.into_iter().zip([of_x, of_gamma, of_beta]) {
-            if let Some(node) = node {
-                gradients.register::<Flex>(node.id, gradient);
-            }
-        }
+) -> Tensor<3> {
+    if is_cpu(&x.device()) {
+        let (gamma, beta) = (gamma.into_dispatch(), beta.into_dispatch());
+        run(LayerNorm(epsilon as f32), [x.into_dispatch(), gamma, beta])
+    } else {
+        module::layer_norm(x, gamma, Some(beta), epsilon)
     }
 }
 
-pub(super) fn differentiable<C: CheckpointStrategy>(
-    x: FloatTensor<Autodiff<Flex, C>>,
-    gamma: FloatTensor<Autodiff<Flex, C>>,
-    beta: FloatTensor<Autodiff<Flex, C>>,
-    epsilon: f64,
-) -> FloatTensor<Autodiff<Flex, C>> {
-    let output = forward(x.primitive(), gamma.primitive(), beta.primitive(), epsilon);
-    let nodes = [x.node(), gamma.node(), beta.node()];
-    let saved = || Saved {
-        x: x.primitive().clone(),
-        gamma: gamma.primitive().clone(),
-        epsilon,
-    };
-    track::<C, _, _>(LayerNorm, nodes, saved, output)
+/// With its epsilon.
+#[derive(Debug)]
+struct LayerNorm(f32);
+
+impl Operation<3> for LayerNorm {
+    type Saved = (FlexTensor, FlexTensor);
+
+    fn forward(&self, [x, gamma, beta]: [FlexTensor; 3]) -> (FlexTensor, Self::Saved) {
+        let y = tang_kernels::layer_norm(floats(&x), floats(&gamma), floats(&beta), self.0);
+        (tensor(y, x.shape()), (x, gamma))
+    }
+
+    fn backward(self, (x, gamma): Self::Saved, gradient: FlexTensor) -> [FlexTensor; 3] {
+        let (of_x, (of_gamma, of_beta)) = change(gradient, |gradient| {
+            tang_kernels::layer_norm_gradient(floats(&x), floats(&gamma), self.0, gradient)
+        });
+        let [of_gamma, of_beta] = [of_gamma, of_beta].map(|sum| tensor(sum, gamma.shape()));
+        [of_x, of_gamma, of_beta]
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::backend::ops::ModuleOps;
-
     use super::*;
-    use crate::fused::{
-        FusedOps,
-        tests::{assert_same, numbers},
-    };
+    use crate::fused::tests::assert_same;
 
     #[test]
     fn equals_the_composed_form() {
         let epsilon = 1e-5;
+        let vector = |tensor: Tensor<3>| tensor.reshape([37]);
         assert_same(
-            [
-                numbers(&[2, 3, 37], 0.0),
-                numbers(&[37], 1.0),
-                numbers(&[37], 2.0),
-            ],
-            |[x, gamma, beta]| {
-                <Autodiff<Flex> as FusedOps>::fused_layer_norm(x, gamma, beta, epsilon)
-            },
-            |[x, gamma, beta]| {
-                <Autodiff<Flex> as ModuleOps<_>>::layer_norm(x, gamma, Some(beta), epsilon)
-            },
+            [[2, 3, 37], [1, 1, 37], [1, 1, 37]],
+            |[x, gamma, beta]| layer_norm(x, vector(gamma), vector(beta), epsilon),
+            |[x, gamma, beta]| module::layer_norm(x, vector(gamma), Some(vector(beta)), epsilon),
         );
     }
 }

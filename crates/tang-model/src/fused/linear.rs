@@ -1,115 +1,86 @@
-//! A projection with a bias.
+//! A linear layer.
 
 use burn::{
-    backend::{
-        Autodiff, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
-            grads::Gradients,
-            ops::{Backward, Ops},
-        },
-        flex::FlexTensor,
-        ops::FloatTensorOps,
-        tensor::FloatTensor,
-    },
-    tensor::Shape,
+    backend::{Flex, TensorMetadata, flex::FlexTensor, ops::FloatTensorOps},
+    tensor::{Shape, Tensor, module},
 };
 
-use super::{change, read, tensor, track};
+use super::{Operation, change, floats, run, tensor};
+use crate::device::is_cpu;
 
-/// All positions as rows of one matrix: one large product is faster than one a text.
+/// x weight + bias. All positions are rows of one product, which is faster than one product per text, above
+/// all for the gradient.
+///
+/// # Shapes
+///
+/// - x: `[batch, length, inputs]`
+/// - weight: `[inputs, outputs]`
+/// - bias: `[outputs]`
+/// - output: `[batch, length, outputs]`
+pub(crate) fn linear(x: Tensor<3>, weight: Tensor<2>, bias: Option<Tensor<1>>) -> Tensor<3> {
+    let Some(bias) = bias else {
+        let ([batch, length, inputs], [_, outputs]) = (x.dims(), weight.dims());
+        let product = x.reshape([batch * length, inputs]).matmul(weight);
+        return product.reshape([batch, length, outputs]);
+    };
+    if is_cpu(&x.device()) {
+        let (weight, bias) = (weight.into_dispatch(), bias.into_dispatch());
+        run(Linear, [x.into_dispatch(), weight, bias])
+    } else {
+        module::linear(x, weight, Some(bias))
+    }
+}
+
+/// `[batch, length, width]` -> `[batch length, width]`.
 fn rows(x: FlexTensor) -> FlexTensor {
     let [batch, length, width] = x.shape().dims();
     Flex::float_reshape(x, Shape::new([batch * length, width]))
 }
 
-pub(super) fn forward(x: FlexTensor, weight: FlexTensor, bias: &FlexTensor) -> FlexTensor {
-    let [batch, length, _] = x.shape().dims();
-    let [_, columns] = weight.shape().dims();
-    let product = Flex::float_matmul(rows(x), weight);
-    let (sum, ()) = change(product, |sum| {
-        read(bias, |bias| tang_kernels::add_to_rows(sum, bias));
-    });
-    Flex::float_reshape(sum, Shape::new([batch, length, columns]))
-}
-
 #[derive(Debug)]
 struct Linear;
 
-#[derive(Debug, Clone)]
-struct Saved {
-    x: FlexTensor,
-    weight: FlexTensor,
-}
+impl Operation<3> for Linear {
+    type Saved = (FlexTensor, FlexTensor);
 
-impl Backward<Flex, 3> for Linear {
-    type State = Saved;
-
-    fn backward(
-        self,
-        ops: Ops<Self::State, 3>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let Saved { x, weight } = ops.state;
-        let gradient = rows(gradients.consume::<Flex>(&ops.node));
-        let [of_x, of_weight, of_bias] = ops.parents;
-        if let Some(node) = of_bias {
-            let [_, columns] = gradient.shape().dims();
-            let sums = read(&gradient, |rows| tang_kernels::sum_of_rows(rows, columns));
-            gradients.register::<Flex>(node.id, tensor(sums, [columns]));
-        }
-        if let Some(node) = of_x {
-            let shape = x.shape();
-            let weight = Flex::float_swap_dims(weight, 0, 1);
-            let product = Flex::float_matmul(gradient.clone(), weight);
-            gradients.register::<Flex>(node.id, Flex::float_reshape(product, shape));
-        }
-        if let Some(node) = of_weight {
-            let x = Flex::float_swap_dims(rows(x), 0, 1);
-            gradients.register::<Flex>(node.id, Flex::float_matmul(x, gradient));
-        }
+    fn forward(&self, [x, weight, bias]: [FlexTensor; 3]) -> (FlexTensor, Self::Saved) {
+        let ([batch, length, _], [_, outputs]) = (x.shape().dims(), weight.shape().dims());
+        let product = Flex::float_matmul(rows(x.clone()), weight.clone());
+        let kernel = |sum: &mut [f32]| tang_kernels::add_to_rows(sum, floats(&bias));
+        let (sum, ()) = change(product, kernel);
+        let sum = Flex::float_reshape(sum, Shape::new([batch, length, outputs]));
+        (sum, (x, weight))
     }
-}
 
-pub(super) fn differentiable<C: CheckpointStrategy>(
-    x: FloatTensor<Autodiff<Flex, C>>,
-    weight: FloatTensor<Autodiff<Flex, C>>,
-    bias: FloatTensor<Autodiff<Flex, C>>,
-) -> FloatTensor<Autodiff<Flex, C>> {
-    let output = forward(
-        x.primitive().clone(),
-        weight.primitive().clone(),
-        bias.primitive(),
-    );
-    let nodes = [x.node(), weight.node(), bias.node()];
-    let saved = || Saved {
-        x: x.primitive().clone(),
-        weight: weight.primitive().clone(),
-    };
-    track::<C, _, _>(Linear, nodes, saved, output)
+    fn backward(self, (x, weight): Self::Saved, gradient: FlexTensor) -> [FlexTensor; 3] {
+        let (gradient, shape) = (rows(gradient), x.shape());
+        let [_, outputs] = gradient.shape().dims();
+        let of_bias = tang_kernels::sum_of_rows(floats(&gradient), outputs);
+        let of_x = Flex::float_matmul(gradient.clone(), Flex::float_swap_dims(weight, 0, 1));
+        let of_weight = Flex::float_matmul(Flex::float_swap_dims(rows(x), 0, 1), gradient);
+        [
+            Flex::float_reshape(of_x, shape),
+            of_weight,
+            tensor(of_bias, [outputs]),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use burn::backend::ops::ModuleOps;
-
     use super::*;
-    use crate::fused::{
-        FusedOps,
-        tests::{assert_same, numbers},
-    };
+    use crate::fused::tests::assert_same;
 
     #[test]
     fn equals_the_composed_form() {
+        let (matrix, vector) = (
+            |tensor: Tensor<3>| tensor.reshape([17, 37]),
+            |tensor: Tensor<3>| tensor.reshape([37]),
+        );
         assert_same(
-            [
-                numbers(&[3, 5, 17], 0.0),
-                numbers(&[17, 37], 1.0),
-                numbers(&[37], 2.0),
-            ],
-            |[x, weight, bias]| <Autodiff<Flex> as FusedOps>::fused_linear(x, weight, bias),
-            |[x, weight, bias]| <Autodiff<Flex> as ModuleOps<_>>::linear(x, weight, Some(bias)),
+            [[3, 5, 17], [1, 17, 37], [1, 1, 37]],
+            |[x, weight, bias]| linear(x, matrix(weight), Some(vector(bias))),
+            |[x, weight, bias]| module::linear(x, matrix(weight), Some(vector(bias))),
         );
     }
 }

@@ -1,153 +1,113 @@
-//! Rotary positions (see [`tang_kernels::Rotary`]).
+//! Rotary positions.
 
 use burn::{
-    backend::{
-        Autodiff, Backend, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
-            grads::Gradients,
-            ops::{Backward, Ops, unary},
-        },
-        flex::FlexTensor,
-        tensor::FloatTensor,
-    },
-    tensor::{Shape, Slice},
+    backend::{Flex, TensorMetadata, flex::FlexTensor},
+    tensor::Tensor,
 };
 use tang_kernels::Rotary;
 
-use super::{change, read, track};
+use super::{Operation, change, floats, primitive, run};
+use crate::device::is_cpu;
+
+/// Rotary positions in the first `heads` heads of a packed projection (see [`tang_kernels::Rotary`]).
+///
+/// # Shapes
+///
+/// - projection, output: `[batch, length, columns]`
+/// - cos, sin: `[1 or batch, length, head_dim / 2]`; they get no gradient
+pub(crate) fn rotary(
+    projection: Tensor<3>,
+    cos: Tensor<3>,
+    sin: Tensor<3>,
+    heads: usize,
+) -> Tensor<3> {
+    if !is_cpu(&projection.device()) {
+        return composed(projection, cos, sin, heads);
+    }
+    let [cos, sin] = [cos, sin].map(|table| {
+        let table = table.inner().into_dispatch();
+        primitive::<Flex>(table).to_contiguous()
+    });
+    run(Rotation { cos, sin, heads }, [projection.into_dispatch()])
+}
 
 /// (a, b) -> (a cos - b sin, b cos + a sin) for each pair.
-pub(super) fn composed<B: Backend>(
-    projection: FloatTensor<B>,
-    cos: FloatTensor<B>,
-    sin: FloatTensor<B>,
-    heads: usize,
-) -> FloatTensor<B> {
-    let [batch, length, columns] = projection.shape().dims();
-    let [texts, _, half] = cos.shape().dims();
-    let table = |table| B::float_reshape(table, Shape::new([texts, length, 1, half]));
-    let (cos, sin) = (table(cos), table(sin));
-    let columns_of = |start: usize, end: usize| {
-        let slices = [Slice::full(), Slice::full(), Slice::from(start..end)];
-        B::float_slice(projection.clone(), &slices)
-    };
-    let turned = columns_of(0, 2 * half * heads);
-    let turned = B::float_reshape(turned, Shape::new([batch, length, heads, 2 * half]));
-    let numbers = |start: usize| {
-        let all = Slice::full();
-        let slices = [all, all, all, Slice::from(start..start + half)];
-        B::float_slice(turned.clone(), &slices)
-    };
-    let (a, b) = (numbers(0), numbers(half));
-    let product = |x: &FloatTensor<B>, y: &FloatTensor<B>| B::float_mul(x.clone(), y.clone());
-    let pairs = vec![
-        B::float_sub(product(&a, &cos), product(&b, &sin)),
-        B::float_add(product(&b, &cos), product(&a, &sin)),
-    ];
-    let shape = Shape::new([batch, length, 2 * half * heads]);
-    let turned = B::float_reshape(B::float_cat(pairs, 3), shape);
-    B::float_cat(vec![turned, columns_of(2 * half * heads, columns)], 2)
-}
-
-/// Gives the projection and the angles to `kernel`, with the number of columns.
-fn change_by(
-    projection: FlexTensor,
-    (cos, sin): (&FlexTensor, &FlexTensor),
-    kernel: impl FnOnce(Rotary<'_>, &mut [f32], usize),
-) -> FlexTensor {
-    let [_, _, columns] = projection.shape().dims();
-    let [_, _, half] = cos.shape().dims();
-    let (changed, ()) = change(projection, |projection| {
-        read(cos, |cos| {
-            read(sin, |sin| {
-                let head_dim = 2 * half;
-                kernel(Rotary { cos, sin, head_dim }, projection, columns);
-            })
-        })
-    });
-    changed
-}
-
-pub(super) fn forward(
-    projection: FlexTensor,
-    cos: &FlexTensor,
-    sin: &FlexTensor,
-    heads: usize,
-) -> FlexTensor {
-    change_by(projection, (cos, sin), |rotary, projection, columns| {
-        rotary.turn(projection, columns, heads);
-    })
+fn composed(projection: Tensor<3>, cos: Tensor<3>, sin: Tensor<3>, heads: usize) -> Tensor<3> {
+    let [batch, length, columns] = projection.dims();
+    let [texts, _, half] = cos.dims();
+    let rotated = 2 * half * heads;
+    let [cos, sin] = [cos, sin].map(|table| table.reshape([texts, length, 1, half]));
+    let pairs = projection.clone().narrow(2, 0, rotated);
+    let pairs = pairs.reshape([batch, length, heads, 2 * half]);
+    let (a, b) = (
+        pairs.clone().narrow(3, 0, half),
+        pairs.narrow(3, half, half),
+    );
+    let first = a.clone() * cos.clone() - b.clone() * sin.clone();
+    let second = b * cos + a * sin;
+    let pairs = Tensor::cat(vec![first, second], 3).reshape([batch, length, rotated]);
+    let rest = projection.narrow(2, rotated, columns - rotated);
+    Tensor::cat(vec![pairs, rest], 2)
 }
 
 #[derive(Debug)]
-struct Rotation;
-
-#[derive(Debug, Clone)]
-struct Saved {
+struct Rotation {
     cos: FlexTensor,
     sin: FlexTensor,
     heads: usize,
 }
 
-impl Backward<Flex, 1> for Rotation {
-    type State = Saved;
-
-    fn backward(
-        self,
-        ops: Ops<Self::State, 1>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let Saved { cos, sin, heads } = ops.state;
-        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
-            change_by(gradient, (&cos, &sin), |rotary, gradient, columns| {
-                rotary.turn_back(gradient, columns, heads);
-            })
-        });
+impl Rotation {
+    /// Rotates in place, if the projection is not shared; back if `sign` is -1 instead of 1.
+    fn rotate(&self, sign: f32, projection: FlexTensor) -> FlexTensor {
+        let [_, _, columns] = projection.shape().dims();
+        let [_, _, half] = self.cos.shape().dims();
+        let rotary = Rotary {
+            cos: floats(&self.cos),
+            sin: floats(&self.sin),
+            head_dim: 2 * half,
+        };
+        let kernel = |x: &mut [f32]| rotary.rotate(sign, x, columns, self.heads);
+        change(projection, kernel).0
     }
 }
 
-/// The angles are constants: they get no gradient.
-pub(super) fn differentiable<C: CheckpointStrategy>(
-    projection: FloatTensor<Autodiff<Flex, C>>,
-    cos: FloatTensor<Autodiff<Flex, C>>,
-    sin: FloatTensor<Autodiff<Flex, C>>,
-    heads: usize,
-) -> FloatTensor<Autodiff<Flex, C>> {
-    let (cos, sin) = (cos.into_primitive(), sin.into_primitive());
-    // Moved, so that the numbers are turned where they lie.
-    let (projection, node) = projection.into_parts();
-    let output = forward(projection, &cos, &sin, heads);
-    track::<C, _, _>(Rotation, [node], || Saved { cos, sin, heads }, output)
+impl Operation<1> for Rotation {
+    type Saved = ();
+
+    fn forward(&self, [projection]: [FlexTensor; 1]) -> (FlexTensor, ()) {
+        (self.rotate(1.0, projection), ())
+    }
+
+    fn backward(self, (): (), gradient: FlexTensor) -> [FlexTensor; 1] {
+        [self.rotate(-1.0, gradient)]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fused::{
-        FusedOps,
-        tests::{assert_same, numbers},
-    };
+    use crate::fused::tests::{assert_same, numbers};
 
     #[test]
     fn equals_the_composed_form() {
         // One table for all texts, and one each; a half that fills no vector.
         for (texts, half) in [(1, 16), (3, 5)] {
-            let table = |seed| FloatTensor::<Autodiff<Flex>>::new(numbers(&[texts, 7, half], seed));
-            let (cos, sin) = (table(1.0), table(2.0));
-            let tables = || (cos.clone(), sin.clone());
-            assert_same(
-                [numbers(&[3, 7, 4 * 2 * half], 0.0)],
-                |[x]| {
-                    let (cos, sin) = tables();
-                    <Autodiff<Flex> as FusedOps>::fused_rotary(x, cos, sin, 3)
-                },
-                |[x]| {
-                    let (cos, sin) = tables();
-                    composed::<Autodiff<Flex>>(x, cos, sin, 3)
-                },
-            );
+            let tables = |x: &Tensor<3>| {
+                let tables = [1.0, 2.0].map(|seed| numbers([texts, 7, half], seed));
+                if x.is_autodiff() {
+                    tables
+                } else {
+                    tables.map(Tensor::inner)
+                }
+            };
+            let with = |form: fn(Tensor<3>, Tensor<3>, Tensor<3>, usize) -> Tensor<3>| {
+                move |[x]: [Tensor<3>; 1]| {
+                    let [cos, sin] = tables(&x);
+                    form(x, cos, sin, 3)
+                }
+            };
+            assert_same([[3, 7, 4 * 2 * half]], with(rotary), with(composed));
         }
     }
 }

@@ -1,96 +1,60 @@
-//! SwiGLU (see [`tang_kernels::swiglu`]).
+//! SwiGLU.
 
 use burn::{
-    backend::{
-        Autodiff, Backend, Flex, TensorMetadata,
-        autodiff::{
-            checkpoint::{base::Checkpointer, strategy::CheckpointStrategy},
-            grads::Gradients,
-            ops::{Backward, Ops, unary},
-        },
-        flex::FlexTensor,
-        tensor::FloatTensor,
-    },
-    tensor::Slice,
+    backend::{TensorMetadata, flex::FlexTensor},
+    tensor::{Tensor, activation::silu},
 };
 
-use super::{change, read, tensor, track};
+use super::{Operation, change, floats, run, tensor};
+use crate::device::is_cpu;
 
-/// silu(gate) x value.
-pub(super) fn composed<B: Backend>(gates_and_values: FloatTensor<B>) -> FloatTensor<B> {
-    let [_, _, columns] = gates_and_values.shape().dims();
-    let inner = columns / 2;
-    let part = |start: usize| {
-        let slices = [
-            Slice::full(),
-            Slice::full(),
-            Slice::from(start..start + inner),
-        ];
-        B::float_slice(gates_and_values.clone(), &slices)
-    };
-    let gate = part(0);
-    let silu = B::float_mul(gate.clone(), B::sigmoid(gate));
-    B::float_mul(silu, part(inner))
-}
-
-pub(super) fn forward(gates_and_values: &FlexTensor) -> FlexTensor {
-    let [batch, length, columns] = gates_and_values.shape().dims();
-    let inner = columns / 2;
-    let output = read(gates_and_values, |x| tang_kernels::swiglu(x, inner));
-    tensor(output, [batch, length, inner])
-}
-
-#[derive(Debug)]
-struct Swiglu;
-
-impl Backward<Flex, 1> for Swiglu {
-    type State = FlexTensor;
-
-    fn backward(
-        self,
-        ops: Ops<Self::State, 1>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        unary::<Flex, _>(ops.parents, ops.node, gradients, |gradient| {
-            let [_, _, inner] = gradient.shape().dims();
-            let (result, ()) = change(ops.state, |x| {
-                read(&gradient, |gradient| {
-                    tang_kernels::swiglu_gradient(x, inner, gradient);
-                });
-            });
-            result
-        });
+/// SwiGLU: silu(gate) x value (see [`tang_kernels::swiglu`]).
+///
+/// # Shapes
+///
+/// - gates_and_values: `[batch, length, 2 x inner]`, the gates first
+/// - output: `[batch, length, inner]`
+pub(crate) fn swiglu(gates_and_values: Tensor<3>) -> Tensor<3> {
+    if is_cpu(&gates_and_values.device()) {
+        run(SwiGlu, [gates_and_values.into_dispatch()])
+    } else {
+        composed(gates_and_values)
     }
 }
 
-pub(super) fn differentiable<C: CheckpointStrategy>(
-    gates_and_values: FloatTensor<Autodiff<Flex, C>>,
-) -> FloatTensor<Autodiff<Flex, C>> {
-    let output = forward(gates_and_values.primitive());
-    let nodes = [gates_and_values.node()];
-    track::<C, _, _>(
-        Swiglu,
-        nodes,
-        || gates_and_values.primitive().clone(),
-        output,
-    )
+fn composed(gates_and_values: Tensor<3>) -> Tensor<3> {
+    let [_, _, columns] = gates_and_values.dims();
+    let part = |start| gates_and_values.clone().narrow(2, start, columns / 2);
+    silu(part(0)) * part(columns / 2)
+}
+
+#[derive(Debug)]
+struct SwiGlu;
+
+impl Operation<1> for SwiGlu {
+    type Saved = FlexTensor;
+
+    fn forward(&self, [x]: [FlexTensor; 1]) -> (FlexTensor, FlexTensor) {
+        let [batch, length, columns] = x.shape().dims();
+        let inner = columns / 2;
+        let output = tang_kernels::swiglu(floats(&x), inner);
+        (tensor(output, [batch, length, inner]), x)
+    }
+
+    fn backward(self, x: FlexTensor, gradient: FlexTensor) -> [FlexTensor; 1] {
+        let [_, _, inner] = gradient.shape().dims();
+        let kernel = |x: &mut [f32]| tang_kernels::swiglu_gradient(x, inner, floats(&gradient));
+        [change(x, kernel).0]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fused::{
-        FusedOps,
-        tests::{assert_same, numbers},
-    };
+    use crate::fused::tests::assert_same;
 
     #[test]
     fn equals_the_composed_form() {
-        assert_same(
-            [numbers(&[2, 3, 2 * 37], 0.0)],
-            |[x]| <Autodiff<Flex> as FusedOps>::fused_swiglu(x),
-            |[x]| composed::<Autodiff<Flex>>(x),
-        );
+        assert_same([[2, 3, 2 * 37]], |[x]| swiglu(x), |[x]| composed(x));
     }
 }

@@ -9,14 +9,13 @@ use burn::{
     tensor::{Device, Tensor},
 };
 use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
-use tang_model::{device::is_cpu, parameter_id};
+use tang_model::{FLOATS, device::is_cpu, parameter_id};
 
-/// The matrices of the blocks take steps of Muon (Jordan et al., *Muon*, 2024), which turns a gradient
-/// into the nearest orthogonal matrix, so that no direction of it is lost beside a large one; they
-/// are scaled as long as AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one
-/// learning rate serves both. Embeddings, biases and norms have AdamW (Loshchilov & Hutter,
-/// *Decoupled Weight Decay Regularization*, 2019) with the betas that small language models use;
-/// biases and norms are not decayed.
+/// Muon (Jordan et al., *Muon*, 2024) for the matrices of the blocks: it turns a gradient into the nearest
+/// orthogonal matrix, so that no direction of it is lost beside a large one. Its steps have the scale of
+/// AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one learning rate serves both.
+/// Embeddings, biases and norms have AdamW (Loshchilov & Hutter, *Decoupled Weight Decay Regularization*,
+/// 2019) with the betas that small language models use; biases and norms are not decayed.
 pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimizer {
     let specs = parameters(model);
     let (hidden, others): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| takes_muon(spec));
@@ -44,14 +43,14 @@ pub(crate) fn takes_muon(spec: &ParameterSpec) -> bool {
 const BETAS: [f32; 2] = [0.9, 0.95];
 const EPSILON: f32 = 1e-8;
 
-/// Burn's optimiser of the same name, with the same state; on the CPU in one pass instead of twelve.
+/// Burn's optimiser of the same name, with the same state, but in one pass instead of twelve on the CPU.
 #[derive(Clone)]
 struct AdamW {
     weight_decay: f32,
 }
 
 impl AdamW {
-    fn burns(&self) -> optim::AdamW {
+    fn of_burn(&self) -> optim::AdamW {
         AdamWConfig::new()
             .with_beta_1(BETAS[0])
             .with_beta_2(BETAS[1])
@@ -71,26 +70,25 @@ impl Optimizer for AdamW {
         gradient: Tensor<D>,
         state: Option<Self::State<D>>,
     ) -> (Tensor<D>, Option<Self::State<D>>) {
-        const FLOATS: &str = "parameters are 32-bit floats";
         let device = parameter.device();
         if !is_cpu(&device) {
-            return self.burns().step(rate, parameter, gradient, state);
+            return self.of_burn().step(rate, parameter, gradient, state);
         }
         let (time, moment_1, moment_2) = match state.map(|state| state.momentum) {
             Some(old) => (old.time + 1, old.moment_1, old.moment_2),
             None => (1, parameter.zeros_like(), parameter.zeros_like()),
         };
-        let numbers = tang_kernels::AdamW {
+        let settings = tang_kernels::AdamW {
             rate: rate as f32,
             decay: self.weight_decay,
             betas: BETAS,
             epsilon: EPSILON,
             time: i32::try_from(time).unwrap_or(i32::MAX),
         };
-        // What nothing else holds is changed where it is.
+        // Tensors that are not shared change in place.
         let mut changed = [parameter, moment_1, moment_2].map(Tensor::into_data);
         let [parameter, moment_1, moment_2] = &mut changed;
-        numbers.step(
+        settings.step(
             parameter.as_mut_slice().expect(FLOATS),
             gradient.into_data().as_slice().expect(FLOATS),
             moment_1.as_mut_slice().expect(FLOATS),
@@ -212,7 +210,7 @@ mod tests {
             Tensor::from_floats(values.as_slice(), &device)
         };
         let ours = AdamW { weight_decay: 0.1 };
-        let burns = ours.burns();
+        let burns = ours.of_burn();
         let (mut a, mut b) = ((numbers(0.0), None), (numbers(0.0), None));
         for step in 1..=5 {
             let gradient = numbers(step as f32);

@@ -1,6 +1,6 @@
-//! Everything a run needs to go on, in one file.
+//! The state from which a run goes on, in one file.
 
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
 use burn::optim::OptimizerRecord;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use tang_checkpoint::{ModelConfig, Weights};
 use tang_files::{read_bounded, sha256_hex, write_atomically};
 
-use crate::{TrainConfig, TrainError, moments::read_moments};
+use super::moments::read_moments;
+use crate::{TrainConfig, TrainError};
 
-/// The weights' entry: a safetensors file of its own.
+/// Name of the weights: a safetensors file of its own.
 const WEIGHTS: &str = "weights";
-/// The optimiser's entry: its moments as Burn writes them, keyed by parameter identity.
+/// Name of the moments of the optimiser as Burn writes them, keyed by parameter identity.
 const OPTIMIZER: &str = "optimizer";
-/// The entry with the SHA-256 over progress, weights and optimiser; states written before there was one
-/// lack it.
+/// Name of the SHA-256 over progress, weights and optimiser; the oldest states have none.
 const CHECKSUM: &str = "sha256";
 /// Key of the progress in the metadata.
 const PROGRESS: &str = "progress";
@@ -23,9 +23,9 @@ const PROGRESS: &str = "progress";
 /// The small part of a training state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Progress {
-    /// What the run was told.
+    /// Configuration of the run.
     pub train: TrainConfig,
-    /// The model's geometry.
+    /// Geometry of the model.
     pub model: ModelConfig,
     /// SHA-256 of the poems, training and validation.
     pub corpus: String,
@@ -79,66 +79,59 @@ pub(crate) struct TrainingState {
 impl TrainingState {
     pub(crate) fn write(self, path: &Path) -> Result<(), TrainError> {
         let weights = self.weights.to_bytes();
-        let optimizer = self
-            .optimizer
-            .into_bytes()
-            .map_err(|e| TrainError::damaged(path, e))?;
+        let optimizer = self.optimizer.into_bytes();
+        let optimizer = optimizer.map_err(|e| TrainError::damaged(path, e))?;
         let progress =
             serde_json::to_string(&self.progress).expect("progress has only numbers and text");
-        let blob = |bytes| {
-            TensorView::new(Dtype::U8, vec![<[u8]>::len(bytes)], bytes)
-                .expect("as many bytes as the shape says")
-        };
         let checksum = checksum(&progress, &weights, &optimizer);
         let entries = [
-            (WEIGHTS, blob(&weights)),
-            (OPTIMIZER, blob(&optimizer)),
-            (CHECKSUM, blob(checksum.as_bytes())),
+            (WEIGHTS, &weights[..]),
+            (OPTIMIZER, &optimizer[..]),
+            (CHECKSUM, checksum.as_bytes()),
         ];
+        let entries = entries.map(|(name, bytes)| {
+            let view = TensorView::new(Dtype::U8, vec![bytes.len()], bytes);
+            (name, view.expect("as many bytes as the shape says"))
+        });
         let metadata = [(PROGRESS.to_owned(), progress)].into();
         let file = safetensors::serialize(entries, Some(metadata))
             .map_err(|e| TrainError::damaged(path, e))?;
         write_atomically(path, &file).map_err(TrainError::io(path))
     }
 
-    /// Reads a state, all of which fits together. `check` looks at the progress before the rest is read.
+    /// Reads a state whose parts fit together. `check` looks at the progress before the rest is read.
     ///
     /// # Errors
     ///
     /// [`TrainError::Io`] if the file cannot be read, [`TrainError::Damaged`] if it is not as it was
-    /// written, or describes no run; that of `check`.
+    /// written, or describes no run; the error of `check`.
     pub(crate) fn read(
         path: &Path,
         check: impl FnOnce(&Progress) -> Result<(), TrainError>,
     ) -> Result<Self, TrainError> {
         let bytes = read_bounded(path).map_err(TrainError::io(path))?;
-        let damaged = |reason: String| TrainError::damaged_state(path, reason);
-        let (_, metadata) =
-            SafeTensors::read_metadata(&bytes).map_err(|e| damaged(e.to_string()))?;
-        let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(e.to_string()))?;
-        let entry = |name| file.tensor(name).map_err(|e| damaged(e.to_string()));
-        let progress = metadata
+        let damaged = |reason: &dyn Display| TrainError::damaged_state(path, reason);
+        let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(&e))?;
+        let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(&e))?;
+        let entry = |name| file.tensor(name).map_err(|e| damaged(&e));
+        let progress = header
             .metadata()
             .as_ref()
-            .and_then(|metadata| metadata.get(PROGRESS))
-            .ok_or_else(|| damaged(format!("no `{PROGRESS}`")))?;
-        let [weights_entry, optimizer_entry] = [entry(WEIGHTS)?, entry(OPTIMIZER)?];
-        let wanted = checksum(progress, weights_entry.data(), optimizer_entry.data());
-        let progress: Progress =
-            serde_json::from_str(progress).map_err(|e| damaged(e.to_string()))?;
-        progress.validate().map_err(damaged)?;
+            .and_then(|entries| entries.get(PROGRESS));
+        let progress = progress.ok_or_else(|| damaged(&format!("no `{PROGRESS}`")))?;
+        let (weights, optimizer) = (entry(WEIGHTS)?, entry(OPTIMIZER)?);
+        let checksum = checksum(progress, weights.data(), optimizer.data());
+        let progress: Progress = serde_json::from_str(progress).map_err(|e| damaged(&e))?;
+        progress.validate().map_err(|reason| damaged(&reason))?;
         check(&progress)?;
-        let weights =
-            Weights::from_bytes(weights_entry.data(), path).map_err(|e| damaged(e.to_string()))?;
-        let optimizer = read_moments(optimizer_entry.data(), &progress.model, progress.step)
-            .map_err(|reason| damaged(format!("the moments of the optimiser: {reason}")))?;
-        // Last, since what can be named is named.
-        if let Ok(checksum) = file.tensor(CHECKSUM)
-            && checksum.data() != wanted.as_bytes()
+        let weights = Weights::from_bytes(weights.data(), path).map_err(|e| damaged(&e))?;
+        let optimizer = read_moments(optimizer.data(), &progress.model, progress.step)
+            .map_err(|reason| damaged(&format!("the moments of the optimiser: {reason}")))?;
+        // Last, since any other reason says more.
+        if let Ok(written) = file.tensor(CHECKSUM)
+            && written.data() != checksum.as_bytes()
         {
-            return Err(damaged(
-                "its checksum is another: a byte has changed".to_owned(),
-            ));
+            return Err(damaged(&"its checksum is another: a byte has changed"));
         }
         Ok(Self {
             progress,
@@ -148,11 +141,8 @@ impl TrainingState {
     }
 }
 
-/// SHA-256 over those of the three parts.
+/// SHA-256 over the SHA-256 of each part.
 fn checksum(progress: &str, weights: &[u8], optimizer: &[u8]) -> String {
-    sha256_hex(
-        [progress.as_bytes(), weights, optimizer]
-            .map(sha256_hex)
-            .concat(),
-    )
+    let parts = [progress.as_bytes(), weights, optimizer];
+    sha256_hex(parts.map(sha256_hex).concat())
 }

@@ -1,69 +1,52 @@
-//! Batches of whole poems, in an order that the seed and the step decide alone.
+//! Batches of whole poems, in an order that depends on the seed and the step alone.
+
+use std::{collections::BTreeMap, mem, slice::Chunks};
 
 use rand::{SeedableRng, rngs::ChaCha8Rng, seq::SliceRandom};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
-use crate::TrainError;
+use crate::{TrainConfig, TrainError};
 
-/// One poem in so many is joined with others to rows as long as the context, so that every
-/// position is trained; the others stand alone in their rows, as in validation.
+/// One poem in this many is joined with others to rows as long as the context, so that every
+/// position is trained; the others have a row each, as in validation.
 const JOINED_SHARE: usize = 4;
 
-/// Epochs whose characters are counted; those of more are worked out from these, since each epoch takes
+/// Epochs whose characters are counted; those of more are estimated from these, since each epoch takes
 /// a shuffle of all poems.
 pub(crate) const COUNTED_EPOCHS: usize = 16;
 
+/// A sequence of tokens: all but the last are inputs, all but the first are targets.
+pub(crate) type Row = Vec<TokenId>;
+
 /// Rows of equal length to learn from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Batch {
-    /// Tokens that go in, row after row.
-    pub(crate) inputs: Vec<TokenId>,
-    /// The token that follows each of them.
-    pub(crate) targets: Vec<TokenId>,
-    /// Number of rows.
-    pub(crate) rows: usize,
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Batch<'a>(pub(crate) &'a [Row]);
 
-impl Batch {
-    /// Cuts rows into inputs and the tokens that follow them.
-    ///
-    /// # Panics
-    ///
-    /// If the rows have different lengths.
-    pub(crate) fn new(rows: &[Vec<TokenId>]) -> Self {
-        let length = rows[0].len();
-        assert!(
-            rows.iter().all(|row| row.len() == length),
-            "rows of one length"
-        );
-        Self {
-            inputs: rows
-                .iter()
-                .flat_map(|r| &r[..length - 1])
-                .copied()
-                .collect(),
-            targets: rows.iter().flat_map(|r| &r[1..]).copied().collect(),
-            rows: rows.len(),
-        }
+impl<'a> Batch<'a> {
+    /// Count of inputs of a row.
+    pub(crate) fn length(self) -> usize {
+        self.0[0].len() - 1
     }
 
-    /// The batch in at most `parts` batches of nearly as many rows each, in order.
-    pub(crate) fn split(&self, parts: usize) -> Vec<Self> {
-        let length = self.length();
-        let tokens = self.rows.div_ceil(parts) * length;
-        let pairs = self.inputs.chunks(tokens).zip(self.targets.chunks(tokens));
-        pairs
-            .map(|(inputs, targets)| Self {
-                inputs: inputs.to_vec(),
-                targets: targets.to_vec(),
-                rows: inputs.len() / length,
-            })
-            .collect()
+    /// Count of inputs of all rows, which is that of targets.
+    pub(crate) fn tokens(self) -> usize {
+        self.0.len() * self.length()
     }
 
-    /// Tokens in a row.
-    pub(crate) fn length(&self) -> usize {
-        self.inputs.len() / self.rows
+    /// Inputs, row-major: `[rows, length]`.
+    pub(crate) fn inputs(self) -> Vec<TokenId> {
+        let inputs = self.0.iter().flat_map(|row| &row[..self.length()]);
+        inputs.copied().collect()
+    }
+
+    /// The token after each input, `[rows, length]`.
+    pub(crate) fn targets(self) -> Vec<TokenId> {
+        self.0.iter().flat_map(|row| &row[1..]).copied().collect()
+    }
+
+    /// The batch in at most `parts` parts of nearly equal size, in order.
+    pub(crate) fn split(self, parts: usize) -> Chunks<'a, Row> {
+        self.0.chunks(self.0.len().div_ceil(parts))
     }
 }
 
@@ -73,13 +56,13 @@ impl Batch {
 #[derive(Debug)]
 pub(crate) struct Batches {
     /// Poems as newline + poem + newline, grouped by length.
-    groups: Vec<Vec<Vec<TokenId>>>,
+    groups: Vec<Vec<Row>>,
     seed: u64,
     batch_tokens: usize,
     context: usize,
-    /// The epoch that `order` belongs to.
+    /// The epoch whose batches are in `order`.
     epoch: usize,
-    order: Vec<Batch>,
+    order: Vec<Vec<Row>>,
     per_epoch: usize,
 }
 
@@ -93,14 +76,12 @@ impl Batches {
         poems: &[String],
         vocabulary: &Vocabulary,
         context: usize,
-        batch_tokens: usize,
-        seed: u64,
+        config: &TrainConfig,
     ) -> Result<Self, TrainError> {
-        let groups = group_by_length(poems, vocabulary, context)?;
         let mut batches = Self {
-            groups,
-            seed,
-            batch_tokens,
+            groups: group_by_length(poems, vocabulary, context)?,
+            seed: config.seed,
+            batch_tokens: config.batch_tokens,
             context,
             epoch: 0,
             order: Vec::new(),
@@ -114,38 +95,39 @@ impl Batches {
         Ok(batches)
     }
 
-    /// Batches in one pass over the poems.
+    /// Count of batches in one pass over the poems.
     pub(crate) fn per_epoch(&self) -> usize {
         self.per_epoch
     }
 
-    /// The batch of step `step`, counted from 1. How many rows the joined poems fill varies a little,
-    /// but every epoch has as many steps as the first: a batch too many is left out, and for one too
-    /// few the epoch's first comes again.
-    pub(crate) fn get(&mut self, step: usize) -> &Batch {
-        let epoch = (step - 1) / self.per_epoch;
+    /// The batch of step `step`, counted from 1; shuffles the poems if its epoch is not the last one that
+    /// was asked for.
+    pub(crate) fn load(&mut self, step: usize) -> Batch<'_> {
+        let (epoch, index) = ((step - 1) / self.per_epoch, (step - 1) % self.per_epoch);
         if epoch != self.epoch {
             self.order = self.shuffled(epoch);
             self.epoch = epoch;
         }
-        &self.order[(step - 1) % self.per_epoch % self.order.len()]
+        // The count of joined rows varies a little, but every epoch has the steps of the first: a batch
+        // too many is left out, and for one too few the first of the epoch comes again.
+        Batch(&self.order[index % self.order.len()])
     }
 
-    /// Characters that `steps` steps from step `first` on train on. Beyond [`COUNTED_EPOCHS`] epochs it is
-    /// about that many: as if the others had the mean of those.
+    /// Characters that `steps` steps from step `first` on train on. Beyond [`COUNTED_EPOCHS`] epochs an
+    /// estimate: as if the others had the mean of those.
     pub(crate) fn tokens(&mut self, first: usize, steps: usize) -> u64 {
         let counted = steps.min(COUNTED_EPOCHS * self.per_epoch);
         let tokens: u64 = (first..first + counted)
-            .map(|step| self.get(step).targets.len() as u64)
+            .map(|step| self.load(step).tokens() as u64)
             .sum();
         let rest = (steps - counted) as f64 * (tokens as f64 / counted.max(1) as f64);
         tokens.saturating_add(rest as u64)
     }
 
-    fn shuffled(&self, epoch: usize) -> Vec<Batch> {
+    fn shuffled(&self, epoch: usize) -> Vec<Vec<Row>> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(epoch as u64);
-        let mut batches: Vec<Vec<Vec<TokenId>>> = Vec::new();
+        let mut batches: Vec<Vec<Row>> = Vec::new();
         let mut joined = Vec::new();
         for group in &self.groups {
             let mut poems: Vec<_> = group.iter().collect();
@@ -160,14 +142,14 @@ impl Batches {
         let size = (self.batch_tokens / self.context).max(1);
         batches.extend(rows.chunks(size).map(<[_]>::to_vec));
         batches.shuffle(&mut rng);
-        batches.iter().map(|rows| Batch::new(rows)).collect()
+        batches
     }
 }
 
-/// Strings poems of any length together, with one newline between two, to rows that begin with a
-/// poem and fill the context. What the last poem of a row has beyond it is cut, and poems that fill
-/// no row are left for another epoch.
-fn join(poems: &[&Vec<TokenId>], context: usize) -> Vec<Vec<TokenId>> {
+/// Joins poems of any length, with one newline between two, to rows that begin with a poem and fill the
+/// context. The last poem of a row is cut at the context, and poems that fill no row are left for another
+/// epoch.
+fn join(poems: &[&Row], context: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut row = Vec::new();
     for poem in poems {
@@ -175,7 +157,7 @@ fn join(poems: &[&Vec<TokenId>], context: usize) -> Vec<Vec<TokenId>> {
         if row.len() >= context {
             row.push(NEWLINE);
             row.truncate(context + 1);
-            rows.push(std::mem::take(&mut row));
+            rows.push(mem::take(&mut row));
         }
     }
     rows
@@ -186,8 +168,8 @@ pub(crate) fn group_by_length(
     poems: &[String],
     vocabulary: &Vocabulary,
     context: usize,
-) -> Result<Vec<Vec<Vec<TokenId>>>, TrainError> {
-    let mut groups = std::collections::BTreeMap::<usize, Vec<_>>::new();
+) -> Result<Vec<Vec<Row>>, TrainError> {
+    let mut groups = BTreeMap::<usize, Vec<Row>>::new();
     for poem in poems {
         let row = vocabulary.encode(&format!("\n{poem}\n"))?;
         if row.len() > context + 1 {
@@ -204,9 +186,16 @@ pub(crate) fn group_by_length(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
+    use crate::Preset;
+
+    fn config(seed: u64) -> TrainConfig {
+        TrainConfig {
+            seed,
+            batch_tokens: 64,
+            ..Preset::Quick.config()
+        }
+    }
 
     fn poems() -> Vec<String> {
         let characters: Vec<char> = ('一'..='龥').take(40 * 12).collect();
@@ -220,23 +209,23 @@ mod tests {
     fn batches(seed: u64) -> Batches {
         let poems = poems();
         let vocabulary = Vocabulary::from_texts(poems.iter().map(String::as_str));
-        Batches::new(&poems, &vocabulary, 32, 64, seed).unwrap()
+        Batches::new(&poems, &vocabulary, 32, &config(seed)).unwrap()
     }
 
     #[test]
     fn targets_are_the_inputs_one_further() {
         let mut batches = batches(0);
         for step in 1..=batches.per_epoch() {
-            let batch = batches.get(step).clone();
-            let length = batch.length();
-            assert!(batch.inputs.len() <= 64, "{}", batch.inputs.len());
-            for row in 0..batch.rows {
-                let range = row * length..(row + 1) * length;
-                assert_eq!(batch.inputs[range.start], NEWLINE);
-                assert_eq!(
-                    batch.inputs[range.clone()][1..],
-                    batch.targets[range][..length - 1]
-                );
+            let batch = batches.load(step);
+            let (length, inputs, targets) = (batch.length(), batch.inputs(), batch.targets());
+            assert!(inputs.len() <= 64, "{}", inputs.len());
+            assert_eq!(
+                (inputs.len(), targets.len()),
+                (batch.tokens(), batch.tokens())
+            );
+            for (inputs, targets) in inputs.chunks(length).zip(targets.chunks(length)) {
+                assert_eq!(inputs[0], NEWLINE);
+                assert_eq!(inputs[1..], targets[..length - 1]);
             }
         }
     }
@@ -244,10 +233,9 @@ mod tests {
     #[test]
     fn parts_are_the_whole() {
         let rows: Vec<Vec<TokenId>> = (0..5).map(|row| (row..row + 4).collect()).collect();
-        let batch = Batch::new(&rows);
-        let parts = batch.split(2);
-        assert_eq!(parts, [Batch::new(&rows[..3]), Batch::new(&rows[3..])]);
-        assert_eq!(Batch::new(&rows[..1]).split(2).len(), 1);
+        let parts: Vec<&[Row]> = Batch(&rows).split(2).collect();
+        assert_eq!(parts, [&rows[..3], &rows[3..]]);
+        assert_eq!(Batch(&rows[..1]).split(2).len(), 1);
     }
 
     #[test]
@@ -256,10 +244,10 @@ mod tests {
         let mut seen = BTreeMap::<TokenId, usize>::new();
         let mut longest = 0;
         for step in 1..=batches.per_epoch() {
-            let batch = batches.get(step);
+            let batch = batches.load(step);
             longest = longest.max(batch.length());
-            for token in &batch.targets {
-                *seen.entry(*token).or_default() += 1;
+            for token in batch.targets() {
+                *seen.entry(token).or_default() += 1;
             }
         }
         assert_eq!(longest, 32, "some rows fill the context");
@@ -273,14 +261,14 @@ mod tests {
     fn order_depends_on_seed_and_step_alone() {
         let (mut a, mut b) = (batches(1), batches(1));
         let per_epoch = a.per_epoch();
-        let jump = a.get(per_epoch + 2).clone();
+        let jump = a.load(per_epoch + 2).0.to_vec();
         for step in 1..=per_epoch + 2 {
-            b.get(step);
+            b.load(step);
         }
-        assert_eq!(*b.get(per_epoch + 2), jump);
-        assert_ne!(a.get(1), batches(2).get(1));
-        let first = b.get(1).clone();
-        assert_ne!(first, *b.get(per_epoch + 1), "epochs differ");
+        assert_eq!(b.load(per_epoch + 2).0, jump);
+        assert_ne!(a.load(1), batches(2).load(1));
+        let first = b.load(1).0.to_vec();
+        assert_ne!(b.load(per_epoch + 1).0, first, "epochs differ");
     }
 
     #[test]
@@ -289,8 +277,8 @@ mod tests {
         let per_epoch = batches.per_epoch();
         let mut sizes = BTreeMap::<usize, usize>::new();
         for epoch in 0..50 {
-            let last = batches.get((epoch + 1) * per_epoch);
-            assert!(last.rows > 0);
+            let last = batches.load((epoch + 1) * per_epoch);
+            assert!(!last.0.is_empty());
             *sizes.entry(batches.order.len()).or_default() += 1;
         }
         assert!(sizes.len() > 1, "no epoch differs: {sizes:?}");
@@ -298,13 +286,13 @@ mod tests {
     }
 
     #[test]
-    fn the_characters_of_many_steps_are_worked_out_from_those_of_some() {
+    fn the_characters_of_many_steps_are_estimated_from_those_of_some() {
         let mut batches = batches(0);
         let per_epoch = batches.per_epoch();
         let mut count = |first, steps| -> u64 {
             let steps = first..first + steps;
             steps
-                .map(|step| batches.get(step).targets.len() as u64)
+                .map(|step| batches.load(step).targets().len() as u64)
                 .sum()
         };
         let exact = COUNTED_EPOCHS * per_epoch;
@@ -321,7 +309,7 @@ mod tests {
         let poems = vec!["一二三".to_owned()];
         let vocabulary = Vocabulary::from_texts(["一二三"]);
         assert!(matches!(
-            Batches::new(&poems, &vocabulary, 3, 64, 0),
+            Batches::new(&poems, &vocabulary, 3, &config(0)),
             Err(TrainError::PoemTooLong {
                 positions: 4,
                 context: 3,
@@ -329,10 +317,10 @@ mod tests {
             })
         ));
         assert!(matches!(
-            Batches::new(&[], &vocabulary, 32, 64, 0),
+            Batches::new(&[], &vocabulary, 32, &config(0)),
             Err(TrainError::NoPoem)
         ));
         let unknown = vec!["四".to_owned()];
-        assert!(Batches::new(&unknown, &vocabulary, 32, 64, 0).is_err());
+        assert!(Batches::new(&unknown, &vocabulary, 32, &config(0)).is_err());
     }
 }

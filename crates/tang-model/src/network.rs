@@ -1,5 +1,14 @@
 //! The whole network, from token ids to hidden states and logits.
 
+mod attention;
+mod block;
+pub(crate) mod device_cache;
+pub(crate) mod dropout;
+mod feed_forward;
+pub(crate) mod loader;
+mod norm;
+mod rotation;
+
 use burn::{
     module::{Module, Param, ParamId},
     nn::Embedding,
@@ -7,28 +16,27 @@ use burn::{
 };
 use tang_checkpoint::{Family, ModelConfig, ModelError, ModelFolder, Weights};
 
-use crate::{
-    Dropout,
+use self::{
     block::Block,
-    device_cache::{DeviceCache, Positions},
+    device_cache::{DeviceCache, NewTokens},
+    dropout::{Dropout, dropped},
     loader::{Loader, host_weights},
     norm::Norm,
-    projection::dropped,
-    rotary::Rotation,
+    rotation::Rotation,
 };
 
 /// A decoder-only Transformer as Burn modules: for training, and for decoding on a GPU.
 ///
-/// [`logits`](Self::logits) is apart from the forward pass, so that a generator asks for the last
+/// [`logits`](Self::logits) is not part of the forward pass, so that a decoder computes them for the last
 /// position only and a trainer for a few positions at a time.
 #[derive(Module, Debug)]
 pub struct Transformer {
     token_embedding: Embedding,
-    /// Learned positions; a rotary model has none.
+    /// Learned positions, in GPT-2.
     position_embedding: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     final_norm: Norm,
-    /// A tied model has none.
+    /// In an untied model.
     untied_head: Option<Param<Tensor<2>>>,
     #[module(skip)]
     config: ModelConfig,
@@ -77,7 +85,7 @@ impl Transformer {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new).
+    /// As for [`new`](Self::new): an impossible geometry, or tensors that do not fit it.
     pub fn from_folder(folder: ModelFolder, device: &Device) -> Result<Self, ModelError> {
         let (config, weights) = folder.into_parts();
         Self::new(config, weights, device)
@@ -110,7 +118,7 @@ impl Transformer {
     ///
     /// If a row has more tokens than the context.
     pub fn forward(&self, ids: Tensor<2, Int>, dropout: Option<&Dropout>) -> Tensor<3> {
-        self.run(ids, &Positions::at(0), None, dropout)
+        self.run(ids, &[0], None, dropout)
     }
 
     /// Hidden states of new tokens, whose keys and values are added to the cache.
@@ -118,62 +126,38 @@ impl Transformer {
     /// # Shapes
     ///
     /// As in [`forward`](Self::forward).
-    ///
-    /// # Panics
-    ///
-    /// If the cache has another count of rows, or a row would grow past the context.
     pub(crate) fn forward_cached(&self, ids: Tensor<2, Int>, cache: &mut DeviceCache) -> Tensor<3> {
-        let [batch, length] = ids.dims();
-        assert_eq!(batch, cache.lengths().len(), "the cache has other rows");
-        cache.make_room(length);
-        let positions = cache.positions();
-        let hidden = self.run(ids, &positions, Some(cache), None);
+        let [_, length] = ids.dims();
+        let new = cache.make_room(length);
+        let hidden = self.run(ids, &new.starts, Some((&mut *cache, &new)), None);
         cache.advance(length);
         hidden
     }
 
+    /// `starts`: position of the first token of each row, or one for all.
     fn run(
         &self,
         ids: Tensor<2, Int>,
-        positions: &Positions,
-        mut cache: Option<&mut DeviceCache>,
+        starts: &[usize],
+        mut cache: Option<(&mut DeviceCache, &NewTokens)>,
         dropout: Option<&Dropout>,
     ) -> Tensor<3> {
-        let [_, length] = ids.dims();
-        let context = self.config.context;
+        let ([_, length], context) = (ids.dims(), self.config.context);
         assert!(
             length <= context,
             "{length} tokens in a context of {context}"
         );
         let mut hidden = self.token_embedding.forward(ids);
         if let Some(table) = &self.position_embedding {
-            hidden = hidden + embed(table.val(), positions, length);
+            hidden = hidden + embed(table.val(), starts, length);
         }
         hidden = dropped(hidden, dropout);
-        let rotation = self.rotation(positions, length);
-        let masks = cache.as_deref().map(|cache| cache.masks(positions, length));
+        let rotation = Rotation::new(&self.config, starts, length, &self.device());
         for (layer, block) in self.blocks.iter().enumerate() {
-            let slot = cache
-                .as_deref_mut()
-                .zip(masks.as_ref())
-                .map(|(cache, masks)| cache.slot(layer, positions, masks));
+            let slot = cache.as_mut().map(|(cache, new)| cache.slot(layer, new));
             hidden = block.forward(hidden, rotation.as_ref(), slot, dropout);
         }
         self.final_norm.forward(hidden)
-    }
-
-    fn rotation(&self, positions: &Positions, length: usize) -> Option<Rotation> {
-        let head_dim = self.config.head_dim();
-        match self.config.family {
-            Family::Gpt2 => None,
-            Family::Llama { rope } => Some(Rotation::new(
-                &rope,
-                head_dim,
-                positions,
-                length,
-                &self.device(),
-            )),
-        }
     }
 
     /// Logits of every token as the next one.
@@ -204,18 +188,18 @@ impl Transformer {
     }
 }
 
-/// Rows of the position table, `[1 or batch, length, width]`.
-fn embed(table: Tensor<2>, positions: &Positions, length: usize) -> Tensor<3> {
-    if let Some(start) = positions.uniform() {
-        return table.narrow(0, start, length).unsqueeze();
+/// Rows of the position table, `[1 or batch, length, width]`; padding may be beyond the last one.
+fn embed(table: Tensor<2>, starts: &[usize], length: usize) -> Tensor<3> {
+    if let [start] = starts {
+        return table.narrow(0, *start, length).unsqueeze();
     }
-    let starts = positions.starts();
+    let [context, width] = table.dims();
     let ids: Vec<i32> = starts
         .iter()
-        .flat_map(|start| (*start..start + length).map(|p| p as i32))
+        .flat_map(|start| *start..start + length)
+        .map(|position| position.min(context - 1) as i32)
         .collect();
     let ids = TensorData::new(ids, [starts.len() * length]);
     let ids = Tensor::<1, Int>::from_data(ids, &table.device());
-    let [_, width] = table.dims();
     table.select(0, ids).reshape([starts.len(), length, width])
 }

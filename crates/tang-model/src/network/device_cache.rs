@@ -12,18 +12,18 @@ const FIRST: usize = 128;
 /// Keys and values of every layer for a batch of rows, as tensors.
 ///
 /// Attention reads the whole capacity with a mask, so a longer text has the same shapes and a GPU needs
-/// no other kernels for it. Keys and values after the length of a row count for nothing.
+/// no other kernels for it. The mask hides keys and values after the length of a row.
 #[derive(Debug, Clone)]
 pub(crate) struct DeviceCache {
     config: ModelConfig,
     device: Device,
     layers: Vec<LayerCache>,
+    /// Count of cached tokens per row.
     lengths: Vec<usize>,
     capacity: usize,
 }
 
-/// Keys and values of one layer: keys after rotation, both before they are repeated for the query
-/// heads.
+/// Keys and values of one layer: keys after rotation, both once per key/value head.
 #[derive(Debug, Clone)]
 struct LayerCache {
     /// `[batch, kv_heads, head_dim, capacity]`
@@ -48,22 +48,17 @@ impl DeviceCache {
         }
     }
 
-    /// Count of cached tokens per row.
-    pub(crate) fn lengths(&self) -> &[usize] {
-        &self.lengths
-    }
-
     /// Bytes of keys and values.
     pub(crate) fn bytes(&self) -> CacheBytes {
         let per_token = self.config.cache_bytes_per_token();
-        let held: usize = self.lengths.iter().sum();
+        let cached: usize = self.lengths.iter().sum();
         CacheBytes {
-            used: held * per_token,
+            used: cached * per_token,
             allocated: self.lengths.len() * self.capacity * per_token,
         }
     }
 
-    /// The capacity that a cache has grown to once a row holds `tokens`, one after the other.
+    /// The capacity of a cache that has grown token by token to `tokens` per row.
     pub(crate) fn capacity_for(&self, tokens: usize) -> usize {
         let context = self.config.context;
         let mut capacity = context.min(FIRST);
@@ -77,15 +72,12 @@ impl DeviceCache {
     ///
     /// # Panics
     ///
-    /// If there is not one length a row, or one is longer than its row.
+    /// If there is not one length per row, or one is longer than its row.
     pub(crate) fn truncate(&mut self, lengths: &[usize]) {
-        assert_eq!(lengths.len(), self.lengths.len(), "one length a row");
-        for (row, (held, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
-            assert!(
-                length <= held,
-                "row {row} holds {held} tokens, not {length}"
-            );
-            *held = *length;
+        assert_eq!(lengths.len(), self.lengths.len(), "one length per row");
+        for (cached, length) in self.lengths.iter_mut().zip(lengths) {
+            assert!(length <= cached, "{length} of {cached} tokens");
+            *cached = *length;
         }
     }
 
@@ -106,48 +98,27 @@ impl DeviceCache {
         }
     }
 
-    /// Makes room for `added` more tokens per row: at least twice the capacity, up to the context.
-    ///
-    /// # Panics
-    ///
-    /// If a row would grow past the context.
-    pub(crate) fn make_room(&mut self, added: usize) {
+    /// Makes room for `added` more tokens per row, at least twice the capacity within the context, and says
+    /// where they go. Padding may go beyond the context.
+    pub(crate) fn make_room(&mut self, added: usize) -> NewTokens {
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
-        let (wanted, context) = (longest + added, self.config.context);
-        assert!(
-            wanted <= context,
-            "{wanted} tokens in a context of {context}"
-        );
-        if wanted <= self.capacity {
-            return;
+        let wanted = longest + added;
+        if wanted > self.capacity {
+            let capacity = wanted.max((2 * self.capacity).min(self.config.context));
+            let (batch, more) = (self.lengths.len(), capacity - self.capacity);
+            for layer in &mut self.layers {
+                let room = LayerCache::zeros(&self.config, batch, more, &self.device);
+                let LayerCache { keys, values } = layer;
+                keys.inplace(|keys| Tensor::cat(vec![keys, room.keys], 3));
+                values.inplace(|values| Tensor::cat(vec![values, room.values], 2));
+            }
+            self.capacity = capacity;
         }
-        let capacity = wanted.max(2 * self.capacity).min(context);
-        let (batch, more) = (self.lengths.len(), capacity - self.capacity);
-        for layer in &mut self.layers {
-            let room = LayerCache::zeros(&self.config, batch, more, &self.device);
-            layer
-                .keys
-                .inplace(|keys| Tensor::cat(vec![keys, room.keys], 3));
-            layer
-                .values
-                .inplace(|values| Tensor::cat(vec![values, room.values], 2));
+        let mut starts = self.lengths.clone();
+        // Rows of one length share a position and a mask.
+        if starts.iter().all(|start| *start == longest) {
+            starts.truncate(1);
         }
-        self.capacity = capacity;
-    }
-
-    /// Positions of `added` new tokens per row.
-    pub(crate) fn positions(&self) -> Positions {
-        Positions {
-            starts: self.lengths.clone(),
-        }
-    }
-
-    /// Masks over the places of the cache for `added` new tokens per row at `positions`.
-    pub(crate) fn masks(&self, positions: &Positions, added: usize) -> Masks {
-        let starts = match positions.uniform() {
-            Some(start) => &[start][..],
-            None => positions.starts(),
-        };
         // flags[r, 0, t, place] = is(place, starts[r] + t)
         let compare = |is: fn(usize, usize) -> bool| {
             let flags: Vec<bool> = starts
@@ -158,23 +129,18 @@ impl DeviceCache {
             let flags = TensorData::new(flags, [starts.len(), 1, added, self.capacity]);
             Tensor::from_data(flags, &self.device)
         };
-        Masks {
+        NewTokens {
             hidden: compare(|place, own| place > own),
             own: (starts.len() > 1 && added == 1).then(|| compare(|place, own| place == own)),
+            starts,
         }
     }
 
     /// The part of the cache that one layer may write.
-    pub(crate) fn slot<'a>(
-        &'a mut self,
-        layer: usize,
-        positions: &'a Positions,
-        masks: &'a Masks,
-    ) -> LayerSlot<'a> {
+    pub(crate) fn slot<'a>(&'a mut self, layer: usize, new: &'a NewTokens) -> LayerSlot<'a> {
         LayerSlot {
             layer: &mut self.layers[layer],
-            positions,
-            masks,
+            new,
         }
     }
 
@@ -196,35 +162,10 @@ impl LayerCache {
     }
 }
 
-/// Positions of the new tokens of a forward pass.
-pub(crate) struct Positions {
-    /// Position of the first new token of each row; a single one without a cache.
-    starts: Vec<usize>,
-}
-
-impl Positions {
-    /// The first new token of every row is at `start`.
-    pub(crate) fn at(start: usize) -> Self {
-        Self {
-            starts: vec![start],
-        }
-    }
-
-    /// Position of the first new token of each row.
-    pub(crate) fn starts(&self) -> &[usize] {
-        &self.starts
-    }
-
-    /// Position of the first new token, if it is the same in every row.
-    pub(crate) fn uniform(&self) -> Option<usize> {
-        let first = *self.starts.first()?;
-        let same = self.starts.iter().all(|start| *start == first);
-        same.then_some(first)
-    }
-}
-
-/// Masks over the places of a cache.
-pub(crate) struct Masks {
+/// Where the new tokens of a forward pass are.
+pub(crate) struct NewTokens {
+    /// Position of the first new token of each row, or one for all.
+    pub(crate) starts: Vec<usize>,
     /// True for places after a token, which it must not see: `[1 or batch, 1, added, capacity]`.
     hidden: Tensor<4, Bool>,
     /// True for the place of the one new token of each row: `[batch, 1, 1, capacity]`; `None` if there
@@ -235,8 +176,7 @@ pub(crate) struct Masks {
 /// One layer's part of the cache during one forward pass.
 pub(crate) struct LayerSlot<'a> {
     layer: &'a mut LayerCache,
-    positions: &'a Positions,
-    masks: &'a Masks,
+    new: &'a NewTokens,
 }
 
 impl LayerSlot<'_> {
@@ -253,43 +193,37 @@ impl LayerSlot<'_> {
         key: Tensor<4>,
         value: Tensor<4>,
     ) -> (Tensor<4>, Tensor<4>, Tensor<4, Bool>) {
-        let own = self.masks.own.clone();
-        let of_values = own.clone().map(|own| own.swap_dims(2, 3));
         let key = key.swap_dims(2, 3);
-        let keys = write(&mut self.layer.keys, key, 3, self.positions, own);
-        let values = write(&mut self.layer.values, value, 2, self.positions, of_values);
-        (keys, values, self.masks.hidden.clone())
+        let keys = self.new.write(&mut self.layer.keys, key, 3);
+        let values = self.new.write(&mut self.layer.values, value, 2);
+        (keys, values, self.new.hidden.clone())
     }
 }
 
-/// Writes `new` into `store` at each row's position along a dimension, in place, and returns a handle
-/// to it. `own`, if it is there, is true at these positions, and all rows are written at once.
-fn write(
-    store: &mut Tensor<4>,
-    new: Tensor<4>,
-    along: usize,
-    positions: &Positions,
-    own: Option<Tensor<4, Bool>>,
-) -> Tensor<4> {
-    let place = |rows: Range<usize>, start: usize| {
-        let mut place = new.dims().map(|size| 0..size);
-        place[0] = rows;
-        place[along] = start..start + new.dims()[along];
-        place
-    };
-    // The store is moved through each write: a second handle would force a copy of it.
-    if let Some(start) = positions.uniform() {
-        let place = place(0..new.dims()[0], start);
-        store.inplace(|tensor| tensor.slice_assign(place, new.clone()));
-    } else if let Some(own) = own {
-        let shape = store.dims();
-        store.inplace(|tensor| tensor.mask_where(own.expand(shape), new.expand(shape)));
-    } else {
-        for (row, start) in positions.starts.iter().enumerate() {
-            let own = new.clone().narrow(0, row, 1);
-            let place = place(row..row + 1, *start);
-            store.inplace(|tensor| tensor.slice_assign(place, own));
+impl NewTokens {
+    /// Writes `new` into `store` at the position of each row along a dimension, in place, and returns a
+    /// handle to it.
+    fn write(&self, store: &mut Tensor<4>, new: Tensor<4>, along: usize) -> Tensor<4> {
+        let place = |rows: Range<usize>, start: usize| {
+            let mut place = new.dims().map(|size| 0..size);
+            place[0] = rows;
+            place[along] = start..start + new.dims()[along];
+            place
+        };
+        // The store is moved through each write: a second handle would force a copy of it.
+        if let [start] = self.starts[..] {
+            let place = place(0..new.dims()[0], start);
+            store.inplace(|tensor| tensor.slice_assign(place, new.clone()));
+        } else if let Some(own) = &self.own {
+            let (own, shape) = (own.clone().swap_dims(along, 3), store.dims());
+            store.inplace(|tensor| tensor.mask_where(own.expand(shape), new.expand(shape)));
+        } else {
+            for (row, start) in self.starts.iter().enumerate() {
+                let own = new.clone().narrow(0, row, 1);
+                let place = place(row..row + 1, *start);
+                store.inplace(|tensor| tensor.slice_assign(place, own));
+            }
         }
+        store.clone()
     }
-    store.clone()
 }

@@ -3,9 +3,14 @@
 use burn::{module::Module, tensor::Tensor};
 use tang_checkpoint::{ModelConfig, ModelError};
 
-use crate::{
-    Dropout, attention::SelfAttention, device_cache::LayerSlot, feed_forward::FeedForward,
-    loader::Loader, norm::Norm, rotary::Rotation,
+use super::{
+    attention::SelfAttention,
+    device_cache::LayerSlot,
+    dropout::{Dropout, dropped},
+    feed_forward::FeedForward,
+    loader::Loader,
+    norm::Norm,
+    rotation::Rotation,
 };
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream
@@ -36,19 +41,18 @@ impl Block {
 
     /// # Shapes
     ///
-    /// - input: `[batch, length, width]`
-    /// - output: `[batch, length, width]`
+    /// - x, output: `[batch, length, width]`
     pub(crate) fn forward(
         &self,
-        input: Tensor<3>,
+        x: Tensor<3>,
         rotation: Option<&Rotation>,
         slot: Option<LayerSlot<'_>>,
         dropout: Option<&Dropout>,
     ) -> Tensor<3> {
-        let attended = self
-            .attention
-            .forward(input, &self.attention_norm, rotation, slot, dropout);
-        self.feed_forward
-            .forward(attended, &self.feed_forward_norm, dropout)
+        let normed = self.attention_norm.forward(x.clone());
+        let attended = self.attention.forward(normed, rotation, slot);
+        let x = x + dropped(attended, dropout);
+        let normed = self.feed_forward_norm.forward(x.clone());
+        x + dropped(self.feed_forward.forward(normed), dropout)
     }
 }

@@ -1,24 +1,22 @@
 //! Cross-entropy at the output head, a few rows at a time.
 //!
 //! All logits of a step would be the largest tensor of the whole network (4,096 x 6,289 numbers
-//! are 103 MB) and would be passed over several times. Here each chunk of rows is scored, turned
-//! into its gradients and forgotten while it is still in a cache. The gradients are written
+//! are 103 MB) and would be passed over several times. Here the logits of a chunk of rows are computed, turned
+//! into their gradients and forgotten while they are still in a cache. The gradients are written
 //! by hand, outside autodiff: with p = softmax(h W^T), the gradient of a row's cross-entropy with
 //! respect to its logits is p - onehot(target).
 
 use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData, activation::log_softmax};
 use tang_kernels::cross_entropy_gradient;
-use tang_model::device::is_cpu;
+use tang_model::{FLOATS, device::is_cpu};
 use tang_tokenizer::TokenId;
 
-/// Rows that are scored at once.
+/// Rows whose logits are computed at once.
 const CHUNK_ROWS: usize = 512;
-
-const FLOATS: &str = "logits are 32-bit floats";
 
 /// The weighted mean loss over all rows, and its gradients.
 pub(crate) struct HeadLoss {
-    /// Weight times mean nats a token.
+    /// Weight times mean nats per token.
     pub nats_per_char: f64,
     /// Gradient of it with respect to the hidden states, `[rows, width]`.
     pub hidden_gradient: Tensor<2>,
@@ -26,35 +24,36 @@ pub(crate) struct HeadLoss {
     pub head_gradient: Tensor<2>,
 }
 
-/// Scores every row against its target, and differentiates `weight` times the mean.
+/// The cross-entropy of each row and its target, and the gradients of `weight` times the mean.
 ///
 /// # Shapes
 ///
 /// - hidden: `[rows, width]`, on a device without autodiff
 /// - head: `[vocab_size, width]`, likewise
-/// - targets: one token a row
+/// - targets: `[rows]`
 pub(crate) fn head_loss(
     hidden: Tensor<2>,
     head: Tensor<2>,
     targets: &[TokenId],
     weight: f64,
 ) -> HeadLoss {
-    let [rows, width] = hidden.dims();
-    let weight = weight / rows as f64;
-    let mut nats = Vec::with_capacity(rows);
-    let mut hidden_gradients = Vec::with_capacity(rows.div_ceil(CHUNK_ROWS));
+    let weight = weight / targets.len() as f64;
+    let gradient = if is_cpu(&hidden.device()) {
+        logit_gradient_by_kernel
+    } else {
+        logit_gradient
+    };
+    let mut nats = Vec::with_capacity(targets.len());
+    let mut hidden_gradients = Vec::new();
     let mut head_gradient: Option<Tensor<2>> = None;
-    for (start, targets) in chunks(targets) {
-        let hidden = hidden
-            .clone()
-            .slice([start..start + targets.len(), 0..width]);
-        let logits = logits(&hidden, &head);
-        let error = match is_cpu(&hidden.device()) {
-            true => error_by_kernel(logits, targets, weight, &mut nats),
-            false => error(logits, targets, weight, &mut nats),
-        };
-        hidden_gradients.push(error.clone().matmul(head.clone()));
-        let own = error.transpose().matmul(hidden);
+    for (hidden, targets) in hidden
+        .split(CHUNK_ROWS, 0)
+        .into_iter()
+        .zip(targets.chunks(CHUNK_ROWS))
+    {
+        let gradient = gradient(logits(&hidden, &head), targets, weight, &mut nats);
+        hidden_gradients.push(gradient.clone().matmul(head.clone()));
+        let own = gradient.transpose().matmul(hidden);
         head_gradient = Some(match head_gradient {
             Some(sum) => sum + own,
             None => own,
@@ -67,43 +66,39 @@ pub(crate) fn head_loss(
     }
 }
 
-/// The gradient with respect to the logits, `[rows, vocab_size]`; adds each row's nats to `nats`.
-/// Nothing else holds the logits, so the host takes them without a copy.
-fn error_by_kernel(
+/// `weight` times the gradient of all nats with respect to the logits, `[rows, vocab_size]`; appends the nats
+/// of each row. The logits are not shared, so the host takes them without a copy.
+fn logit_gradient_by_kernel(
     logits: Tensor<2>,
     targets: &[TokenId],
     weight: f64,
     nats: &mut Vec<f64>,
 ) -> Tensor<2> {
-    let device = logits.device();
+    let (device, [_, vocab_size]) = (logits.device(), logits.dims());
     let mut logits = logits.into_data();
-    let vocab_size = logits.shape()[1];
     let values = logits.as_mut_slice().expect(FLOATS);
     cross_entropy_gradient(values, vocab_size, targets, weight as f32, nats);
     Tensor::from_data(logits, &device)
 }
 
-/// The same by tensor operations, of which the host sees the nats only.
-fn error(logits: Tensor<2>, targets: &[TokenId], weight: f64, nats: &mut Vec<f64>) -> Tensor<2> {
+/// The same by tensor operations; the host reads the nats only.
+fn logit_gradient(
+    logits: Tensor<2>,
+    targets: &[TokenId],
+    weight: f64,
+    nats: &mut Vec<f64>,
+) -> Tensor<2> {
     let targets = column(targets, &logits.device());
     let log_probs = log_softmax(logits, 1);
     let of_targets = log_probs.clone().gather(1, targets.clone());
     let minus_one = of_targets.full_like(-1.0);
-    let error = log_probs
-        .exp()
-        .scatter(1, targets, minus_one, IndexingUpdateOp::Add);
+    let probabilities = log_probs.exp();
+    let gradient = probabilities.scatter(1, targets, minus_one, IndexingUpdateOp::Add);
     nats.extend(of_targets.neg().into_data().iter::<f64>());
-    error * weight
+    gradient * weight
 }
 
-fn chunks(targets: &[TokenId]) -> impl Iterator<Item = (usize, &[TokenId])> {
-    targets
-        .chunks(CHUNK_ROWS)
-        .enumerate()
-        .map(|(i, chunk)| (i * CHUNK_ROWS, chunk))
-}
-
-/// Scores of all tokens, `[rows, vocab_size]`.
+/// Logits of all tokens, `[rows, vocab_size]`.
 fn logits(hidden: &Tensor<2>, head: &Tensor<2>) -> Tensor<2> {
     hidden.clone().matmul(head.clone().transpose())
 }
@@ -165,15 +160,15 @@ mod tests {
         let device = tang_model::device::cpu();
         let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
         let (hidden, head) = (tensor([ROWS, 6], &device), tensor([11, 6], &device));
-        let run = |error: fn(_, _, _, &mut Vec<f64>) -> Tensor<2>| {
+        let run = |gradient: fn(_, _, _, &mut Vec<f64>) -> Tensor<2>| {
             let mut nats = Vec::new();
-            let error = error(logits(&hidden, &head), &targets[..], 0.7, &mut nats);
-            (to_vec(error), nats)
+            let gradient = gradient(logits(&hidden, &head), &targets[..], 0.7, &mut nats);
+            (to_vec(gradient), nats)
         };
-        let (got, wanted) = (run(error), run(error_by_kernel));
+        let (got, wanted) = (run(logit_gradient), run(logit_gradient_by_kernel));
         assert_eq!((got.1.len(), wanted.1.len()), (ROWS, ROWS));
-        let errors = got.0.iter().zip(&wanted.0);
-        assert!(errors.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
+        let gradients = got.0.iter().zip(&wanted.0);
+        assert!(gradients.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
         let nats = got.1.iter().zip(&wanted.1);
         assert!(nats.into_iter().all(|(a, b)| (a - b).abs() < 1e-6));
     }

@@ -1,4 +1,4 @@
-//! What a run is going to be, worked out and tried in memory.
+//! The plan of a run, with a trial in memory.
 
 use std::{path::Path, time::Instant};
 
@@ -6,8 +6,10 @@ use burn::tensor::Device;
 use tang_checkpoint::ModelConfig;
 use tang_corpus::Split;
 
+use super::run_folder::state_of_run;
 use crate::{
-    TrainConfig, TrainError, batches::COUNTED_EPOCHS, learner::Learner, run_folder::state_of_run,
+    TrainConfig, TrainError,
+    learner::{Learner, batches::COUNTED_EPOCHS},
 };
 
 /// Steps that a trial does before those that it times.
@@ -18,17 +20,17 @@ const TIMED_STEPS: usize = 6;
 /// A run that has not begun, or the rest of one that stopped. Nothing is written for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// What the run is told.
+    /// Configuration of the run.
     pub config: TrainConfig,
     /// The geometry, with the vocabulary of the corpus.
     pub model: ModelConfig,
     /// SHA-256 of the poems.
     pub corpus: String,
-    /// Poems to train on.
+    /// Count of poems to train on.
     pub poems: usize,
-    /// Characters of these, a newline after each counted.
+    /// Count of their characters, with a newline after each poem.
     pub characters: usize,
-    /// Poems to evaluate on.
+    /// Count of poems to evaluate on.
     pub validation_poems: usize,
     /// Steps in one pass over the training poems.
     pub steps_per_epoch: usize,
@@ -36,18 +38,18 @@ pub struct Plan {
     pub steps_done: usize,
     /// Characters trained on already.
     pub tokens_done: u64,
-    /// Characters that the steps left will train on, as near as [`Plan::is_counted`] says.
+    /// Characters that the steps left will train on; an estimate unless [`Plan::is_counted`].
     pub tokens_left: u64,
-    /// What a few steps took.
+    /// Speed of a few steps.
     pub trial: Trial,
 }
 
-/// What a few steps of a run took on this machine, and an evaluation after them.
+/// Speed of a few steps of a run on this machine, and of an evaluation after them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// Steps that were timed.
     pub steps: usize,
-    /// Characters a second of these.
+    /// Characters per second of these.
     pub tokens_per_second: f64,
     /// Seconds of the evaluation.
     pub evaluation_seconds: f64,
@@ -66,8 +68,7 @@ impl Plan {
         split: Split,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let sizes = Sizes::of(&split);
-        Self::new(sizes, Learner::start(config, model, split, device)?)
+        Self::new(&split, Learner::start(config, model, &split, device)?)
     }
 
     /// The plan of what is left of the run in the folder `run`, which may be running.
@@ -77,24 +78,26 @@ impl Plan {
     /// [`TrainError::NoRun`] if there is none; as for
     /// [`Trainer::resume`](crate::Trainer::resume), or if the trial diverges.
     pub fn of_rest(run: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
-        let sizes = Sizes::of(&split);
-        Self::new(sizes, Learner::resume(&state_of_run(run)?, split, device)?)
+        Self::new(
+            &split,
+            Learner::resume(&state_of_run(run)?, &split, device)?,
+        )
     }
 
-    fn new(sizes: Sizes, mut learner: Learner) -> Result<Self, TrainError> {
+    fn new(split: &Split, mut learner: Learner) -> Result<Self, TrainError> {
         let progress = learner.progress.clone();
         Ok(Self {
             config: progress.train,
             model: progress.model,
             corpus: progress.corpus,
-            poems: sizes.poems,
-            characters: sizes.characters,
-            validation_poems: sizes.validation_poems,
+            poems: split.train.len(),
+            characters: split.train_characters(),
+            validation_poems: split.validation.len(),
             steps_per_epoch: learner.steps_per_epoch(),
             steps_done: progress.step,
             tokens_done: progress.tokens,
             tokens_left: learner.tokens_left(),
-            trial: trial(learner)?,
+            trial: Trial::run(learner)?,
         })
     }
 
@@ -103,12 +106,12 @@ impl Plan {
         self.config.steps - self.steps_done
     }
 
-    /// Whether the characters left are counted, and not worked out from those of the next epochs.
+    /// Whether the characters left are counted, and not estimated from those of the next epochs.
     pub fn is_counted(&self) -> bool {
         self.steps_left() <= COUNTED_EPOCHS * self.steps_per_epoch
     }
 
-    /// Evaluations left: one every so many steps, and one after the last step.
+    /// Evaluations left: those between steps, and one after the last step.
     pub fn evaluations_left(&self) -> usize {
         if self.steps_left() == 0 {
             return 0;
@@ -128,40 +131,19 @@ impl Plan {
     }
 }
 
-/// Does the next steps, whether the run has so many left or not, and evaluates.
-fn trial(mut learner: Learner) -> Result<Trial, TrainError> {
-    let mut before = learner.step()?;
-    for _ in 1..WARM_UP_STEPS {
-        before = learner.step()?;
-    }
-    let mut after = before;
-    for _ in 0..TIMED_STEPS {
-        after = learner.step()?;
-    }
-    let started = Instant::now();
-    learner.evaluate()?;
-    Ok(Trial {
-        steps: TIMED_STEPS,
-        tokens_per_second: (after.tokens - before.tokens) as f64
-            / (after.train_seconds - before.train_seconds),
-        evaluation_seconds: started.elapsed().as_secs_f64(),
-    })
-}
-
-/// Sizes of a corpus.
-struct Sizes {
-    poems: usize,
-    characters: usize,
-    validation_poems: usize,
-}
-
-impl Sizes {
-    fn of(split: &Split) -> Self {
-        Self {
-            poems: split.train.len(),
-            characters: split.train_characters(),
-            validation_poems: split.validation.len(),
-        }
+impl Trial {
+    /// Does the next steps, even if the run has fewer left, and evaluates.
+    fn run(mut learner: Learner) -> Result<Self, TrainError> {
+        let mut steps = |count| (1..count).try_fold(learner.step()?, |_, _| learner.step());
+        let (before, after) = (steps(WARM_UP_STEPS)?, steps(TIMED_STEPS)?);
+        let started = Instant::now();
+        learner.evaluate()?;
+        Ok(Self {
+            steps: TIMED_STEPS,
+            tokens_per_second: (after.tokens - before.tokens) as f64
+                / (after.train_seconds - before.train_seconds),
+            evaluation_seconds: started.elapsed().as_secs_f64(),
+        })
     }
 }
 

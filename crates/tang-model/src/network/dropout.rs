@@ -1,4 +1,4 @@
-//! Dropout, which training alone asks for.
+//! Dropout, in training alone.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 /// Sets a share of the numbers to 0 and scales the others up, so that their mean stays (Srivastava
 /// et al., *Dropout: A Simple Way to Prevent Neural Networks from Overfitting*, 2014).
 ///
-/// The draws come from the host, one byte a number, so that a seed gives the same ones on every
+/// The draws come from the host, one byte per number, so that a seed gives the same ones on every
 /// device; the share is therefore a multiple of 1/256.
 #[derive(Debug)]
 pub struct Dropout {
@@ -18,8 +18,8 @@ pub struct Dropout {
 }
 
 impl Dropout {
-    /// Dropout of about `share`; every stream of a seed has draws of its own. None if the share is
-    /// nothing.
+    /// Dropout of about `share`; every stream of a seed has draws of its own. `None` if the share rounds to
+    /// 0.
     ///
     /// # Panics
     ///
@@ -37,9 +37,8 @@ impl Dropout {
 
     /// # Shapes
     ///
-    /// - input: `[batch, length, width]`
-    /// - output: `[batch, length, width]`
-    pub(crate) fn apply(&self, input: Tensor<3>) -> Tensor<3> {
+    /// - input, output: `[batch, length, width]`
+    fn apply(&self, input: Tensor<3>) -> Tensor<3> {
         let shape = input.dims();
         let mut bytes = vec![0; shape.iter().product()];
         self.draws.borrow_mut().fill_bytes(&mut bytes);
@@ -51,6 +50,18 @@ impl Dropout {
         let factors = TensorData::new(factors, shape);
         let factors = Tensor::from_data(factors, &input.device());
         input * factors
+    }
+}
+
+/// The input after dropout, if there is any.
+///
+/// # Shapes
+///
+/// - input, output: `[batch, length, width]`
+pub(crate) fn dropped(input: Tensor<3>, dropout: Option<&Dropout>) -> Tensor<3> {
+    match dropout {
+        Some(dropout) => dropout.apply(input),
+        None => input,
     }
 }
 

@@ -1,135 +1,102 @@
 //! Gradients of a whole model: of a batch by parts, their sum, and their common norm.
 
-use std::{sync::LazyLock, thread};
+use std::{io, iter, panic::resume_unwind, sync::LazyLock, thread};
 
 use burn::{
     module::{Module, ModuleVisitor, Param},
-    optim::GradientsParams,
+    optim::{GradientsAccumulator, GradientsParams},
     tensor::{Int, Tensor, TensorData},
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tang_model::{Dropout, Transformer};
 
-use crate::{TrainError, batches::Batch, head_loss::head_loss};
+use super::{batches::Batch, head_loss::head_loss};
+use crate::TrainError;
 
 /// Parts of a batch that are differentiated at the same time, each on a thread of its own.
 ///
-/// It is a constant and not the number of cores, since the sum of the parts depends on it in the
-/// last digits and the losses of a seed should not depend on the cores.
+/// A constant and not the number of cores: the last digits of the sum of the parts depend on it, and the
+/// losses of a seed should not depend on the cores.
 const PARTS: usize = 2;
 
-/// Each part has its share of the threads to itself: products that are spread over all of them would
-/// wait for those of the other part. Where there is one thread, the parts have it in turn.
+/// One pool of threads per part: products that are spread over all threads would wait for those of the
+/// other part. A single thread has the parts in turn.
 static POOLS: LazyLock<Result<Vec<ThreadPool>, String>> = LazyLock::new(|| {
     let threads = rayon::current_num_threads();
     let pools = PARTS.min(threads);
-    let pool = || {
-        ThreadPoolBuilder::new()
-            .num_threads(threads.div_ceil(pools))
-            .build()
-            .map_err(|error| error.to_string())
-    };
-    std::iter::repeat_with(pool).take(pools).collect()
+    let builder = || ThreadPoolBuilder::new().num_threads(threads.div_ceil(pools));
+    let pool = || builder().build().map_err(|error| error.to_string());
+    iter::repeat_with(pool).take(pools).collect()
 });
 
-/// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
-/// `dropout` makes that of a part from the part's number.
+/// The mean loss of a batch, nats per character, and its gradients with respect to every parameter.
+/// `dropout(i)` is the dropout of part i.
 ///
 /// # Errors
 ///
-/// [`TrainError::Threads`] if the system gives none, [`TrainError::Model`] if the model refuses.
+/// [`TrainError::Threads`] if the system gives none.
 pub(crate) fn batch_gradients(
     model: &Transformer,
-    batch: &Batch,
+    batch: Batch<'_>,
     dropout: impl Fn(usize) -> Option<Dropout> + Sync,
 ) -> Result<(f64, GradientsParams), TrainError> {
-    let parts = batch.split(PARTS);
-    let share = |part: &Batch| part.targets.len() as f64 / batch.targets.len() as f64;
     let dropout = &dropout;
     let pools = POOLS.as_ref().map_err(TrainError::threads)?;
-    let results = thread::scope(|scope| -> Result<Vec<_>, TrainError> {
-        let threads = parts
-            .iter()
-            .zip(pools.iter().cycle())
-            .enumerate()
-            .map(|(index, (part, pool))| {
-                // Graphs that share parameters wait for each other; a fork has its own.
-                let model = model.clone().fork(&model.device());
-                let share = share(part);
-                let work = move || {
-                    pool.install(|| part_gradients(&model, part, share, dropout(index).as_ref()))
-                };
-                let thread = thread::Builder::new().spawn_scoped(scope, work);
-                thread.map_err(TrainError::threads)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let results = threads.into_iter().map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    let results = thread::scope(|scope| -> io::Result<Vec<_>> {
+        let parts = batch.split(PARTS).map(Batch).zip(pools.iter().cycle());
+        let threads = parts.enumerate().map(|(index, (part, pool))| {
+            // Graphs that share parameters wait for each other; a fork has its own.
+            let model = model.clone().fork(&model.device());
+            let share = part.tokens() as f64 / batch.tokens() as f64;
+            let work = move || {
+                pool.install(|| part_gradients(&model, part, share, dropout(index).as_ref()))
+            };
+            thread::Builder::new().spawn_scoped(scope, work)
         });
-        Ok(results.collect())
-    })?;
-    let mut sum = GradientsParams::new();
+        let threads = threads.collect::<Result<Vec<_>, _>>()?;
+        let results = threads.into_iter().map(|thread| thread.join());
+        Ok(results
+            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect())
+    })
+    .map_err(TrainError::threads)?;
+    let mut sum = GradientsAccumulator::new();
     let mut loss = 0.0;
-    for result in results {
-        let (nats, gradients) = result?;
+    for (nats, gradients) in results {
         loss += nats;
-        model.visit(&mut Adder {
-            sum: &mut sum,
-            more: gradients,
-        });
+        sum.accumulate(model, gradients);
     }
-    Ok((loss, sum))
+    Ok((loss, sum.grads()))
 }
 
-/// What one part, `share` of its batch, adds to the mean loss and its gradients.
+/// The terms of one part, `share` of its batch, in the mean loss and its gradients.
 ///
-/// The output head is differentiated by hand (see [`head_loss`]); what it says about the hidden
-/// states enters the graph as the gradient of their product with it.
+/// The output head is differentiated by hand (see [`head_loss`]); the gradient of the hidden states enters
+/// the graph as the gradient of their product with it.
 fn part_gradients(
     model: &Transformer,
-    part: &Batch,
+    part: Batch<'_>,
     share: f64,
     dropout: Option<&Dropout>,
-) -> Result<(f64, GradientsParams), TrainError> {
+) -> (f64, GradientsParams) {
     let width = model.config().width as i32;
-    let hidden = model
-        .forward(input_tensor(model, part), dropout)
-        .reshape([-1, width]);
+    let ids: Vec<i32> = part.inputs().into_iter().map(|id| id as i32).collect();
+    let ids = TensorData::new(ids, [part.0.len(), part.length()]);
+    let ids = Tensor::<2, Int>::from_data(ids, &model.device());
+    let hidden = model.forward(ids, dropout).reshape([-1, width]);
     let head = model.output_head().inner();
-    let loss = head_loss(hidden.clone().inner(), head, &part.targets, share);
+    let loss = head_loss(hidden.clone().inner(), head, &part.targets(), share);
     let product = hidden * Tensor::from_inner(loss.hidden_gradient);
     let mut gradients = GradientsParams::from_grads(product.sum().backward(), model);
 
-    // The head is the token embedding, which has a gradient from the input side, too.
+    // A tied head is the token embedding, which has a gradient from the input side, too.
     let head = model.output_head_id();
     let sum = match gradients.remove::<2>(head) {
         Some(embedding) => embedding + loss.head_gradient,
         None => loss.head_gradient,
     };
     gradients.register(head, sum);
-    Ok((loss.nats_per_char, gradients))
-}
-
-/// Adds `more` to `sum`, parameter by parameter.
-struct Adder<'a> {
-    sum: &'a mut GradientsParams,
-    more: GradientsParams,
-}
-
-impl ModuleVisitor for Adder<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let both = match (
-            self.sum.remove::<D>(param.id),
-            self.more.remove::<D>(param.id),
-        ) {
-            (Some(a), Some(b)) => a + b,
-            (Some(one), None) | (None, Some(one)) => one,
-            (None, None) => return,
-        };
-        self.sum.register(param.id, both);
-    }
+    (loss.nats_per_char, gradients)
 }
 
 /// Scales all gradients down together if their common norm is above `max_norm`, and returns the
@@ -185,21 +152,13 @@ impl ModuleVisitor for Scale<'_> {
     }
 }
 
-/// The inputs of a batch on the model's device, `[rows, length]`.
-fn input_tensor(model: &Transformer, batch: &Batch) -> Tensor<2, Int> {
-    let ids: Vec<i32> = batch.inputs.iter().map(|id| *id as i32).collect();
-    let data = TensorData::new(ids, [batch.rows, batch.length()]);
-    Tensor::from_data(data, &model.device())
-}
-
 #[cfg(test)]
 mod tests {
     use burn::module::ParamId;
     use tang_checkpoint::{ModelConfig, Weights, parameters};
     use tang_model::{device, parameter_id};
-    use tang_tokenizer::TokenId;
 
-    use super::*;
+    use super::{super::batches::Row, *};
 
     fn model() -> Transformer {
         let config = ModelConfig {
@@ -212,11 +171,10 @@ mod tests {
         Transformer::new(config, Weights::random(&config, 2), &device).unwrap()
     }
 
-    fn batch(rows: u32) -> Batch {
-        let rows: Vec<Vec<TokenId>> = (0..rows)
+    fn rows(count: u32) -> Vec<Row> {
+        (0..count)
             .map(|row| (0..9).map(|i| (i * i + 5 * row) % 13).collect())
-            .collect();
-        Batch::new(&rows)
+            .collect()
     }
 
     fn ids(model: &Transformer) -> Vec<(ParamId, usize)> {
@@ -242,9 +200,9 @@ mod tests {
     fn parts_add_up_to_the_whole_batch() {
         let model = model();
         // Three rows and two: the parts have different shares.
-        let batch = batch(5);
-        let (loss, gradients) = batch_gradients(&model, &batch, |_| None).unwrap();
-        let (whole_loss, whole) = part_gradients(&model, &batch, 1.0, None).unwrap();
+        let rows = rows(5);
+        let (loss, gradients) = batch_gradients(&model, Batch(&rows), |_| None).unwrap();
+        let (whole_loss, whole) = part_gradients(&model, Batch(&rows), 1.0, None);
         assert!((loss - whole_loss).abs() < 1e-6, "{loss} {whole_loss}");
         let (parts, whole) = (flat(&model, &gradients), flat(&model, &whole));
         assert!(whole.iter().any(|g| g.abs() > 1e-2));
@@ -256,7 +214,7 @@ mod tests {
     #[test]
     fn clipping_keeps_the_direction() {
         let model = model();
-        let (_, mut gradients) = batch_gradients(&model, &batch(4), |_| None).unwrap();
+        let (_, mut gradients) = batch_gradients(&model, Batch(&rows(4)), |_| None).unwrap();
         let before = flat(&model, &gradients);
         let norm = before.iter().map(|g| g * g).sum::<f32>().sqrt();
         assert!((clip_global_norm(&model, &mut gradients, 10.0 * norm) - norm).abs() < 1e-4);

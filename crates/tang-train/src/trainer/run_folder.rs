@@ -1,7 +1,8 @@
 //! The folder that one training run writes to.
 
 use std::{
-    fs, io,
+    fs::{self, DirEntry},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -11,9 +12,9 @@ use crate::TrainError;
 
 /// A folder that this process alone trains into.
 ///
-/// It holds the best model so far (a checkpoint folder with its vocabulary), the training state of
+/// It holds the best model so far (a model folder with its vocabulary), the training state of
 /// the last save, and the log. A run begins in a new or empty folder, so it never replaces a file of
-/// somebody else; in its own folder it replaces a link by a file, and what the link led to stays.
+/// somebody else; in its own folder it replaces a link by a file, and the target of the link stays.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -21,7 +22,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// Creates the folder if need be and takes it.
+    /// Creates the folder if need be and locks it.
     ///
     /// # Errors
     ///
@@ -33,13 +34,13 @@ impl RunFolder {
             check_free(path)?;
         }
         fs::create_dir_all(path).map_err(TrainError::io(path))?;
-        let folder = Self::take(path)?;
-        // A run that holds the folder is told of before one that is over, and that may have begun just now.
+        let folder = Self::lock(path)?;
+        // After the lock: a run that has just begun is reported as running, not as one that exists.
         check_free(path)?;
         Ok(folder)
     }
 
-    /// Takes a folder in which a run has left its state.
+    /// Locks a folder in which a run has left its state.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl RunFolder {
     /// into it.
     pub fn resume(path: &Path) -> Result<Self, TrainError> {
         state_of_run(path)?;
-        Self::take(path)
+        Self::lock(path)
     }
 
     /// Whether a run could start in the folder `path`, which need not exist.
@@ -55,15 +56,10 @@ impl RunFolder {
         !path.exists() || check_free(path).is_ok()
     }
 
-    fn take(path: &Path) -> Result<Self, TrainError> {
+    fn lock(path: &Path) -> Result<Self, TrainError> {
         let lock = FolderLock::take(path).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => TrainError::Locked {
-                path: path.to_owned(),
-            },
-            _ => TrainError::Io {
-                path: path.join(".lock"),
-                source: error,
-            },
+            io::ErrorKind::WouldBlock => TrainError::Locked(path.to_owned()),
+            _ => TrainError::io(&path.join(".lock"))(error),
         })?;
         remove_leftovers(path).map_err(TrainError::io(path))?;
         Ok(Self {
@@ -72,7 +68,7 @@ impl RunFolder {
         })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -82,29 +78,26 @@ impl RunFolder {
         state_path(&self.path)
     }
 
-    /// The log, one JSON object a line.
+    /// The log, one JSON object per line.
     pub fn log_path(&self) -> PathBuf {
         self.path.join("log.jsonl")
     }
 }
 
 /// Checks that a run may begin in a folder: that it holds nothing but hidden files, such as the lock, and
-/// what a killed run left half written.
+/// temporary files of a killed run.
 fn check_free(path: &Path) -> Result<(), TrainError> {
     if state_path(path).exists() {
-        return Err(TrainError::RunExists {
-            path: path.to_owned(),
-        });
+        return Err(TrainError::RunExists(path.to_owned()));
     }
-    let entries = fs::read_dir(path).map_err(TrainError::io(path))?;
-    let names = entries
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect::<io::Result<Vec<String>>>()
-        .map_err(TrainError::io(path))?;
-    let others = names
-        .into_iter()
-        .filter(|name| !name.starts_with('.') && !name.ends_with(TEMPORARY_SUFFIX));
-    match others.min() {
+    let names = || -> io::Result<Vec<String>> {
+        let entries = fs::read_dir(path)?;
+        let name = |entry: io::Result<DirEntry>| Ok(entry?.file_name().to_string_lossy().into());
+        entries.map(name).collect()
+    };
+    let mut names = names().map_err(TrainError::io(path))?;
+    names.retain(|name| !name.starts_with('.') && !name.ends_with(TEMPORARY_SUFFIX));
+    match names.into_iter().min() {
         Some(file) => Err(TrainError::NotEmpty {
             path: path.to_owned(),
             file,
@@ -113,18 +106,17 @@ fn check_free(path: &Path) -> Result<(), TrainError> {
     }
 }
 
-/// The state of the run in a folder. Whoever only reads it needs no lock, as it is replaced whole.
+/// The state of the run in a folder. Reading it needs no lock, since it is replaced whole.
 ///
 /// # Errors
 ///
 /// [`TrainError::NoRun`] if there is none.
 pub(crate) fn state_of_run(path: &Path) -> Result<PathBuf, TrainError> {
     let state = state_path(path);
-    match state.exists() {
-        true => Ok(state),
-        false => Err(TrainError::NoRun {
-            path: path.to_owned(),
-        }),
+    if state.exists() {
+        Ok(state)
+    } else {
+        Err(TrainError::NoRun(path.to_owned()))
     }
 }
 

@@ -4,21 +4,19 @@ use serde::{Deserialize, Serialize};
 use tang_engine::{Engine, EngineError, KvCache, Threads};
 use tang_tokenizer::{TokenId, Vocabulary};
 
-use crate::{TrainError, batches::group_by_length, mean::Mean};
+use super::batches::{Row, group_by_length};
+use crate::TrainError;
 
-/// Poems that are evaluated at once.
-const ROWS: usize = 64;
-
-/// Positions whose logits are computed at once on a thread.
+/// Positions whose logits a thread computes at once.
 const POSITIONS: usize = 256;
 
-/// Mean loss over validation poems, each read alone as newline + poem + newline, every character
-/// after the first newline predicted.
+/// Mean loss over validation poems, each alone as newline + poem + newline; every character after the first
+/// newline is predicted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// Nats a character, marks and newline included.
+    /// Nats per character, marks and newline included.
     pub nats_per_char: f64,
-    /// Nats a character over Han characters only; marks and newline are nearly free.
+    /// Nats per Han character; marks and newline are nearly free.
     pub nats_per_han: f64,
 }
 
@@ -35,15 +33,15 @@ pub fn evaluate(
 ) -> Result<Evaluation, TrainError> {
     let (mut all, mut han) = (Mean::default(), Mean::default());
     for group in group_by_length(poems, vocabulary, engine.config().context)? {
-        for rows in group.chunks(ROWS) {
-            let shares = rows.chunks(rows.len().div_ceil(threads.count())).collect();
-            let losses = threads.map(shares, |rows| losses(engine, rows));
-            for (row, losses) in rows.iter().zip(losses.into_iter().flatten()) {
-                for (nats, target) in losses?.into_iter().zip(&row[1..]) {
-                    all.add(nats);
-                    if vocabulary.is_han(*target) {
-                        han.add(nats);
-                    }
+        let shares = group.chunks(group.len().div_ceil(threads.count()));
+        let losses = threads.map(shares.collect(), |rows: &[Row]| -> Vec<_> {
+            rows.iter().map(|row| losses(engine, row)).collect()
+        });
+        for (row, losses) in group.iter().zip(losses.into_iter().flatten()) {
+            for (nats, target) in losses?.into_iter().zip(&row[1..]) {
+                all.add(nats);
+                if vocabulary.is_han(*target) {
+                    han.add(nats);
                 }
             }
         }
@@ -54,33 +52,41 @@ pub fn evaluate(
     })
 }
 
-/// Nats of each token of each row after its first.
-fn losses(engine: &Engine, rows: &[Vec<TokenId>]) -> Vec<Result<Vec<f64>, EngineError>> {
-    rows.iter().map(|row| row_losses(engine, row)).collect()
-}
-
-fn row_losses(engine: &Engine, row: &[TokenId]) -> Result<Vec<f64>, EngineError> {
+/// Nats of each token of a row after its first.
+fn losses(engine: &Engine, row: &[TokenId]) -> Result<Vec<f64>, EngineError> {
     let (inputs, targets) = (&row[..row.len() - 1], &row[1..]);
     let mut cache = KvCache::new(engine.config(), 1);
     let hidden = engine.forward(&[inputs], &mut cache, Threads::ONE)?;
-    let width = engine.config().width;
+    let hidden = hidden.chunks(POSITIONS * engine.config().width);
     let mut nats = Vec::with_capacity(targets.len());
-    for (hidden, targets) in hidden
-        .chunks(POSITIONS * width)
-        .zip(targets.chunks(POSITIONS))
-    {
+    for (hidden, targets) in hidden.zip(targets.chunks(POSITIONS)) {
+        let targets = targets.iter().enumerate();
         match engine.logits(hidden, Threads::ONE) {
-            Ok(logits) => nats.extend(
-                targets
-                    .iter()
-                    .enumerate()
-                    .map(|(position, target)| -logits.log_prob(position, *target)),
-            ),
-            Err(EngineError::Overflow) => nats.extend(targets.iter().map(|_| f64::NAN)),
+            Ok(logits) => nats.extend(targets.map(|(i, target)| -logits.log_prob(i, *target))),
+            Err(EngineError::Overflow) => nats.extend(targets.map(|_| f64::NAN)),
             Err(error) => return Err(error),
         }
     }
     Ok(nats)
+}
+
+/// A running mean.
+#[derive(Debug, Default)]
+pub(crate) struct Mean {
+    sum: f64,
+    count: usize,
+}
+
+impl Mean {
+    pub(crate) fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    /// NaN if nothing was added.
+    pub(crate) fn value(&self) -> f64 {
+        self.sum / self.count as f64
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The optimiser's moments in a training state, checked before Burn reads them.
 //!
-//! Burn leaves out moments that it does not understand, so that their parameters would start anew without
-//! a word, and panics at the first step that meets one of another shape.
+//! Burn drops moments that it does not understand, so that their parameters would silently start anew, and
+//! panics at the first step with one of another shape.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use burn_pack::{Reader, Scalar, Tensor};
 use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 use tang_model::parameter_id;
 
-use crate::optimizer::takes_muon;
+use super::optimizer::takes_muon;
 
 /// The rank of the parameter, as Burn notes it.
 const RANK: &str = "__rank";
@@ -26,9 +26,9 @@ const SQUARES: &str = "momentum.moment_2";
 ///
 /// # Errors
 ///
-/// The reason, naming the parameter, if the bytes are no record of Burn's; if a moment is missing, belongs to
-/// no parameter, has another shape or type than its parameter, or holds a number that no moment
-/// has; or if a parameter's step is another one.
+/// The reason, with the parameter: the bytes are no record of Burn's; a moment is missing, belongs to no
+/// parameter, has another shape or type than its parameter, or holds an impossible number; or a parameter's
+/// step is another one.
 pub(crate) fn read_moments(
     bytes: &[u8],
     model: &ModelConfig,
@@ -38,11 +38,11 @@ pub(crate) fn read_moments(
     let reader = Reader::from_bytes(pack()).map_err(|e| e.to_string())?;
     let mut scalars = reader.scalars().clone();
     let tensors = reader.into_tensors().map_err(|e| e.to_string())?;
-    let mut tensors: BTreeMap<String, Tensor> = tensors
+    let tensors = tensors
         .into_iter()
-        .map(|tensor| (tensor.name.clone(), tensor))
-        .collect();
-    // The first step makes them.
+        .map(|tensor| (tensor.name.clone(), tensor));
+    let mut tensors: BTreeMap<String, Tensor> = tensors.collect();
+    // The first step makes the moments.
     let specs = if step == 0 {
         Vec::new()
     } else {
@@ -89,36 +89,28 @@ fn number(scalar: Option<Scalar>) -> Option<usize> {
 }
 
 fn check(tensor: Tensor, id: u64, name: &str, spec: &ParameterSpec) -> Result<(), String> {
-    let path = &spec.path;
+    let least = if name == SQUARES { 0.0 } else { f32::MIN };
+    let name = format!("`{name}` of `{}`", spec.path);
     let (_, dtype, shape, owner, bytes) = tensor.into_parts().map_err(|e| e.to_string())?;
     if dtype != DType::F32 {
-        return Err(format!(
-            "`{name}` of `{path}` is stored as {dtype:?}, not as F32"
-        ));
+        return Err(format!("{name} is stored as {dtype:?}, not as F32"));
     }
     if *shape != spec.shape[..] {
+        let (got, wanted) = (&shape[..], &spec.shape);
         return Err(format!(
-            "`{name}` of `{path}` has shape {:?}, the parameter {:?}",
-            &shape[..],
-            spec.shape
+            "{name} has shape {got:?}, the parameter {wanted:?}"
         ));
     }
     if owner != Some(id) {
-        return Err(format!(
-            "`{name}` of `{path}` is marked as another parameter's"
-        ));
+        return Err(format!("{name} is marked as another parameter's"));
     }
-    let (values, _) = bytes.as_chunks::<4>();
-    let least = if name == SQUARES { 0.0 } else { f32::MIN };
-    let is_possible = |value: f32| value.is_finite() && value >= least;
-    match values
+    let mut values = bytes
+        .as_chunks()
+        .0
         .iter()
-        .find(|value| !is_possible(f32::from_le_bytes(**value)))
-    {
-        Some(value) => Err(format!(
-            "`{name}` of `{path}` holds {}",
-            f32::from_le_bytes(*value)
-        )),
+        .map(|bytes| f32::from_le_bytes(*bytes));
+    match values.find(|value| !(value.is_finite() && *value >= least)) {
+        Some(value) => Err(format!("{name} holds {value}")),
         None => Ok(()),
     }
 }

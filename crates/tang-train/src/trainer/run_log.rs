@@ -1,4 +1,4 @@
-//! The course of a run, one JSON object a line.
+//! The log of a run, one JSON object per line.
 
 use std::{
     fmt::Display,
@@ -21,7 +21,7 @@ pub struct LogLine {
     pub train_seconds: f64,
     /// Characters trained on so far.
     pub tokens: u64,
-    /// Mean training loss since the line before, nats a character.
+    /// Mean training loss since the line before, nats per character.
     pub train_nats_per_char: f64,
     /// Learning rate of the last step.
     pub learning_rate: f64,
@@ -38,13 +38,12 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// Opens the log of a run that stands at `step`; lines of later steps, which a killed run may
+    /// Opens the log of a run after `step` steps; lines of later steps, which a killed run may
     /// have left, are dropped, and the others stay byte for byte.
     pub(crate) fn open(path: &Path, step: usize) -> Result<Self, TrainError> {
         let mut kept = String::new();
         if path.exists() && step > 0 {
-            let text = read_text(path)?;
-            for line in lines(&text, path) {
+            for line in lines(&read_text(path)?, path) {
                 let (text, line) = line?;
                 if line.step <= step {
                     kept += text;
@@ -52,13 +51,10 @@ impl RunLog {
             }
         }
         write_atomically(path, kept.as_bytes()).map_err(TrainError::io(path))?;
-        let file = OpenOptions::new()
-            .append(true)
-            .open(path)
-            .map_err(TrainError::io(path))?;
+        let file = OpenOptions::new().append(true).open(path);
         Ok(Self {
             path: path.to_owned(),
-            file,
+            file: file.map_err(TrainError::io(path))?,
         })
     }
 
@@ -73,19 +69,20 @@ impl RunLog {
     }
 
     pub(crate) fn append(&mut self, line: &LogLine) -> Result<(), TrainError> {
-        self.file
-            .write_all(to_json(line).as_bytes())
-            .map_err(TrainError::io(&self.path))
+        let json = serde_json::to_string(line).expect("a log line has only numbers");
+        let written = self.file.write_all((json + "\n").as_bytes());
+        written.map_err(TrainError::io(&self.path))
     }
 }
 
 fn read_text(path: &Path) -> Result<String, TrainError> {
-    let bytes = read_bounded(path);
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
-    text.map_err(|e| damaged_log(path, e))
+    let utf8 = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
+    read_bounded(path)
+        .and_then(utf8)
+        .map_err(|e| damaged_log(path, e))
 }
 
-/// The finished lines of a log, each with its end, and what they say.
+/// The finished lines of a log: the text of each, with its end, and its contents.
 fn lines<'a>(
     text: &'a str,
     path: &'a Path,
@@ -93,21 +90,17 @@ fn lines<'a>(
     let finished = text
         .split_inclusive('\n')
         .filter(|line| line.ends_with('\n'));
-    finished.enumerate().map(move |(i, text)| {
-        let line = serde_json::from_str(text);
-        let line = line.map_err(|e| damaged_log(path, format!("line {}: {e}", i + 1)))?;
-        Ok((text, line))
-    })
+    (1..)
+        .zip(finished)
+        .map(move |(number, text)| match serde_json::from_str(text) {
+            Ok(line) => Ok((text, line)),
+            Err(error) => Err(damaged_log(path, format!("line {number}: {error}"))),
+        })
 }
 
 fn damaged_log(path: &Path, reason: impl Display) -> TrainError {
     let reason = format!("{reason}; move the log away, the run itself is whole without it");
     TrainError::damaged(path, reason)
-}
-
-fn to_json(line: &LogLine) -> String {
-    let json = serde_json::to_string(line).expect("a log line has only numbers");
-    json + "\n"
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Weights on the host become parameters on a device, and back.
+//! Parameters on a device from weights on the host, and back.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use burn::{
 use sha2::{Digest, Sha256};
 use tang_checkpoint::{Family, ModelError, Weights, parameters};
 
-use crate::Transformer;
+use super::Transformer;
+use crate::{FLOATS, fused::linear};
 
 /// The identity of a parameter inside Burn, derived from its path.
 ///
@@ -46,11 +47,11 @@ impl Loader<'_> {
         Ok(param)
     }
 
-    /// Takes a linear layer, with a bias if the family has them.
+    /// Takes a linear layer, with a bias in GPT-2.
     ///
     /// # Errors
     ///
-    /// Those of [`take`](Self::take).
+    /// If a parameter is missing or has another shape.
     pub(crate) fn take_linear(
         &mut self,
         family: Family,
@@ -64,6 +65,11 @@ impl Loader<'_> {
         };
         Ok(Linear { weight, bias })
     }
+}
+
+/// Applies a layer to each position: `[batch, length, inputs]` -> `[batch, length, outputs]`.
+pub(crate) fn project(layer: &Linear, x: Tensor<3>) -> Tensor<3> {
+    linear(x, layer.weight.val(), layer.bias.as_ref().map(Param::val))
 }
 
 /// Copies the values of all parameters to the host.
@@ -80,7 +86,6 @@ pub(crate) fn host_weights(model: &Transformer) -> Weights {
     collector.weights
 }
 
-/// Copies every parameter that a module visits to the host.
 struct Collector {
     paths: BTreeMap<ParamId, String>,
     weights: Weights,
@@ -88,17 +93,11 @@ struct Collector {
 
 impl ModuleVisitor for Collector {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let path = self
-            .paths
-            .get(&param.id)
-            .expect("every parameter of a network is in its list")
-            .clone();
+        let path = self.paths.remove(&param.id);
+        let path = path.expect("each parameter is in the list of the network once");
         let value = param.val();
         let shape = value.dims().to_vec();
-        let values = value
-            .into_data()
-            .try_into_vec_as()
-            .expect("parameters are 32-bit floats");
+        let values = value.into_data().try_into_vec_as().expect(FLOATS);
         self.weights.insert(path, shape, values);
     }
 }
