@@ -45,7 +45,7 @@ pub(crate) fn read_archive(
     if !may_be_tar(&sample) {
         return Err(CorpusError::Kind {
             path: path.to_owned(),
-            kind: FileKind::Gzip,
+            kind: FileKind::GZIP,
         });
     }
 
@@ -102,7 +102,7 @@ fn size_in_archive(entry: &Entry<impl Read>) -> io::Result<u64> {
 
 /// Whether data that begins like this is a tar archive, or a damaged one.
 fn may_be_tar(sample: &[u8]) -> bool {
-    matches!(FileKind::of(sample), Some(FileKind::Tar | FileKind::Binary))
+    matches!(FileKind::of(sample), Some(FileKind::TAR | FileKind::BINARY))
 }
 
 /// Reads what follows the last entry, which is nothing but zeros.

@@ -36,7 +36,7 @@ pub(crate) fn read_source(
         return read_folder(path, on_progress).map(Source::Collection);
     }
     let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
-    if FileKind::of(&bytes) == Some(FileKind::Gzip) {
+    if FileKind::of(&bytes) == Some(FileKind::GZIP) {
         read_archive(path, &bytes, on_progress).map(Source::Collection)
     } else {
         Page::of_file(path, &bytes).map(Source::Page)
