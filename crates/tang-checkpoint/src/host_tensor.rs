@@ -15,9 +15,6 @@ pub(crate) struct HostTensor {
 }
 
 impl HostTensor {
-    /// # Panics
-    ///
-    /// If the shape asks for another number of values.
     pub(crate) fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
         let (wanted, got) = (shape.iter().product::<usize>(), values.len());
         assert_eq!(wanted, got, "shape {shape:?} does not hold {got} values");
@@ -25,10 +22,6 @@ impl HostTensor {
     }
 
     /// Reads a tensor of a safetensors file; F16 and BF16 are widened.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Tensor`] for another type, and for numbers that are not finite.
     pub(crate) fn from_view(name: &str, view: &TensorView<'_>) -> Result<Self, ModelError> {
         let bytes = view.data();
         let halves = || bytes.as_chunks().0.iter().copied();
@@ -53,9 +46,6 @@ impl HostTensor {
         Ok(Self::new(view.shape().to_vec(), values))
     }
 
-    /// # Errors
-    ///
-    /// [`ModelError::Tensor`] if the tensor, which is called `name`, has another shape than `wanted`.
     pub(crate) fn check_shape(&self, name: &str, wanted: &[usize]) -> Result<(), ModelError> {
         if self.shape == wanted {
             return Ok(());

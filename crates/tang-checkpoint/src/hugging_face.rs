@@ -1,7 +1,6 @@
 //! Models as Hugging Face transformers describes and stores them.
 
 mod config_fields;
-mod config_json;
 mod format;
 mod gpt2;
 mod llama;

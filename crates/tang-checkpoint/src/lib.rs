@@ -14,14 +14,14 @@
 //! ```
 
 mod error;
-mod folder;
 mod geometry;
 mod host_tensor;
 mod hugging_face;
+mod model_folder;
 mod weights;
 
 pub use error::ModelError;
-pub use folder::ModelFolder;
 pub use geometry::{Family, ModelConfig, ModelPreset, Rope};
 pub use hugging_face::{ParameterSpec, parameters};
+pub use model_folder::ModelFolder;
 pub use weights::Weights;

@@ -7,9 +7,9 @@ use rand_distr::{Distribution, Normal};
 
 use crate::{
     ModelConfig, ModelError,
-    folder::TensorFile,
     host_tensor::HostTensor,
     hugging_face::{Initial, ParameterSpec, TOKEN_EMBEDDING, UNTIED_HEAD, parameters},
+    model_folder::TensorFile,
 };
 
 /// All numbers of one model, by the path of the parameter.
@@ -96,10 +96,6 @@ impl Weights {
     }
 
     /// Leaves the rows of the first `count` tokens in the token embedding and in the output head.
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer tokens.
     pub(crate) fn keep_tokens(&mut self, config: &ModelConfig, count: usize) {
         let all = config.vocab_size;
         assert!(count <= all, "{count} tokens of {all}");

@@ -2,8 +2,11 @@
 
 use std::io;
 
-/// The messages of an error and all its causes, joined by colons. A cause that the message before
-/// it quotes already is left out.
+use tang_checkpoint::ModelError;
+use tang_corpus::CorpusError;
+
+/// The messages of an error and all its causes, joined by colons, and the flag that helps. A cause that the
+/// message before it quotes already is left out.
 pub fn error_message(error: &anyhow::Error) -> String {
     if let Some(error) = stdout_error(error) {
         return format!("cannot write to stdout: {error}");
@@ -16,7 +19,25 @@ pub fn error_message(error: &anyhow::Error) -> String {
             message = format!("{message}: {cause}");
         }
     }
-    message
+    match hint(error) {
+        Some(hint) => format!("{message} ({hint})"),
+        None => message,
+    }
+}
+
+/// The command or flag that helps: libraries know none.
+fn hint(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(ModelError::NoModel { .. }) = error.downcast_ref() {
+        return Some("`tang train` trains one; --checkpoint names another folder");
+    }
+    match error.downcast_ref()? {
+        CorpusError::NotBuilt(_) => Some("`tang data` builds it; --corpus names another one"),
+        CorpusError::Foreign(_) => Some("--out names another folder"),
+        CorpusError::Fetch(_) | CorpusError::Changed(_) => {
+            Some("`tang data --from PATH` reads other poems")
+        }
+        _ => None,
+    }
 }
 
 /// Why stdout could not be written, if that is what went wrong. Whatever goes wrong with a file is

@@ -1,7 +1,7 @@
 //! One process at a time in a folder.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     path::Path,
 };
@@ -44,38 +44,22 @@ impl FolderLock {
     }
 }
 
+/// Opens the file, or creates it. Nothing but a plain file is opened: a pipe would be waited for.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    let there = match fs::symlink_metadata(path) {
-        // `create_new` follows no link.
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_file() => options.open(path),
+        // This follows no link.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return options.create_new(true).open(path);
+            options.create_new(true).open(path)
         }
-        there => there?,
-    };
-    // Nothing but a plain file is opened: a pipe would be waited for.
-    if there.is_file() {
-        let file = options.open(path)?;
-        if is_same_file(&there, &file.metadata()?) {
-            return Ok(file);
+        Err(error) => Err(error),
+        Ok(_) => {
+            let message = ".lock in it is a link, a folder, a pipe or a device: move it away";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
         }
     }
-    let message = ".lock in it is a link, a folder, a pipe or a device: move it away";
-    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-}
-
-/// Whether no link took the place of the file before it was opened.
-#[cfg(unix)]
-fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &Metadata, opened: &Metadata) -> bool {
-    opened.is_file()
 }
 
 #[cfg(test)]

@@ -16,10 +16,6 @@ const CHUNK: usize = 1 << 16;
 
 /// Reads a pipe of at most `limit` bytes to its end, or a file that is waited for like one: `open` is the longest
 /// wait for somebody who opens it for writing, `idle` that for more bytes or the end.
-///
-/// # Errors
-///
-/// Those of the pipe, [`io::ErrorKind::FileTooLarge`] if it gives more, and [`io::ErrorKind::TimedOut`].
 pub(crate) fn read_patiently(
     limit: u64,
     path: &Path,
@@ -28,7 +24,7 @@ pub(crate) fn read_patiently(
 ) -> io::Result<Vec<u8>> {
     let (sender, chunks) = mpsc::sync_channel(1);
     let pipe = path.to_owned();
-    // Another thread waits, because nothing ends a wait of the system; after a time-out it stays behind.
+    // Another thread waits, because nothing ends a wait of the system; after a time-out it is abandoned.
     thread::Builder::new().spawn(move || {
         if let Err(error) = send(&pipe, &sender) {
             // Nobody listens any more to an error that comes too late.

@@ -6,8 +6,7 @@ use tang_files::escape_value;
 
 use crate::ModelError;
 
-/// Fields that do not change the logits: how a model was made, how text is drawn from it, how its
-/// memory is used, and what heads of other kinds would need.
+/// Fields that do not change the logits: of training, of drawing text, of memory, and of other kinds of heads.
 const WITHOUT_EFFECT: &str = "\
     attn_implementation bad_words_ids begin_suppress_tokens chunk_size_feed_forward \
     diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size \
@@ -53,10 +52,6 @@ impl ConfigFields {
     }
 
     /// Takes a field, which may be missing or null.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Config`] if it is of another type.
     pub(crate) fn optional<T: DeserializeOwned>(
         &mut self,
         key: &str,
@@ -67,11 +62,7 @@ impl ConfigFields {
         }
     }
 
-    /// Takes a field that goes by any of these names, or its default if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Config`] if it is of another type, or two of the names have different values.
+    /// Takes a field that goes by any of these names, with one value under all, or its default if it is missing.
     pub(crate) fn or<T: DeserializeOwned + PartialEq>(
         &mut self,
         names: &[&str],
@@ -95,11 +86,7 @@ impl ConfigFields {
         Ok(found.map_or(default, |(_, value)| value))
     }
 
-    /// Takes the name of an activation, the first of `names` if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Unsupported`] if it is not one of `names`.
+    /// Takes the name of an activation, which has to be one of `names`; the first if it is missing.
     pub(crate) fn check_activation(&mut self, key: &str, names: &[&str]) -> Result<(), ModelError> {
         let got = self.or(&[key], names[0].to_owned())?;
         if names.contains(&got.as_str()) {
@@ -111,11 +98,7 @@ impl ConfigFields {
         })
     }
 
-    /// Takes a list, which may be missing.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Unsupported`] if an entry is not in `known`.
+    /// Takes a list of entries of `known`, which may be missing.
     pub(crate) fn check_each(&mut self, key: &str, known: &[&str]) -> Result<(), ModelError> {
         let list: Option<Vec<String>> = self.optional(key)?;
         let unknown = |name: &String| !known.contains(&name.as_str());
@@ -129,10 +112,6 @@ impl ConfigFields {
 
     /// Checks that nothing is left that could change the logits. Null, false and empty values switch
     /// nothing on.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Unsupported`] naming the first field.
     pub(crate) fn finish(self) -> Result<(), ModelError> {
         let is_in = |names: &str, key: &str| names.split(' ').any(|name| name == key);
         let unknown = self.left.into_iter().find(|(key, value)| {
@@ -223,7 +202,8 @@ mod tests {
         let json = json!({
             "sliding_window": null, "use_qk_norm": false, "pruned_heads": {}, "layer_kinds": [],
             "quantization": "", "logit_scale": 1.0, "residual_multiplier": 1, "pad_token_id": 7,
-            "_name_or_path": "gpt2", "use_cache": true, "attn_pdrop": 0.1, "embedding_dropout": 0.2, "temperature": 0.7, "dtype": "float16",
+            "_name_or_path": "gpt2", "use_cache": true, "attn_pdrop": 0.1, "embedding_dropout": 0.2,
+            "temperature": 0.7, "dtype": "float16",
             "mask_token_id": 4, "eos_token_id": [1, 2], "ignore_index": -100, "model_max_length": 2048,
         });
         fields(json).finish().unwrap();

@@ -92,7 +92,7 @@ fn is_buffer(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hugging_face::config_json::tests::{assert_refused, changed};
+    use crate::hugging_face::format::tests::{assert_refused, changed};
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {

@@ -112,7 +112,7 @@ fn is_buffer(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Rope;
-    use crate::hugging_face::config_json::tests::{assert_refused, changed};
+    use crate::hugging_face::format::tests::{assert_refused, changed};
 
     fn good() -> Value {
         config_to_json(&ModelConfig {

@@ -23,11 +23,6 @@ struct Beside {
 
 /// Takes the rotary positions out of a configuration with a context of `context` positions. Where the second key
 /// scales nothing, the first one counts.
-///
-/// # Errors
-///
-/// [`ModelError::Unsupported`] for a scaling that is not computed here, [`ModelError::Config`] if two
-/// places contradict each other or a number is missing or no number.
 pub(crate) fn read(fields: &mut ConfigFields, context: usize) -> Result<Rope, ModelError> {
     let beside = Beside {
         theta: fields.optional("rope_theta")?.unwrap_or(DEFAULT_THETA),

@@ -15,11 +15,6 @@ type Named = (String, HostTensor);
 
 /// Puts the tensors of a checkpoint together to the parameters of a model. A tensor may be stored under two
 /// names, if its numbers are the same under both.
-///
-/// # Errors
-///
-/// [`ModelError::Tensor`] if one is missing, is left over, has another shape, or is stored twice with different
-/// numbers.
 pub(crate) fn from_hf(
     config: &ModelConfig,
     tensors: impl IntoIterator<Item = Named>,

@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Result<()> {
 fn existing(folder: &CorpusFolder) -> Result<Option<Vec<String>>> {
     match folder.open().and_then(|_| folder.poems()) {
         Ok(poems) => Ok(Some(poems)),
-        Err(CorpusError::NotBuilt { .. }) => Ok(None),
+        Err(CorpusError::NotBuilt(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

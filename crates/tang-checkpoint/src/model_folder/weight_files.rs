@@ -47,11 +47,6 @@ pub(crate) fn weights_name(folder: &Path) -> &'static str {
 }
 
 /// Reads the tensors whose name is wanted; no others, of whatever type they are.
-///
-/// # Errors
-///
-/// [`ModelError::NoModel`] if there are no weights; [`ModelError::Damaged`] if there are some of another
-/// program, a file is damaged, or an index names a file that is not in the folder.
 pub(crate) fn read_weights(
     folder: &Path,
     is_wanted: impl Fn(&str) -> bool,
@@ -296,7 +291,7 @@ mod tests {
             .unwrap()
             .to_string();
         assert!(error.contains("for the parts that are there"), "{error}");
-        // What a trainer leaves is not the weights.
+        // Files of a trainer are not the weights.
         let empty = tempfile::tempdir().unwrap();
         for name in [
             "training_args.bin",

@@ -1,18 +1,21 @@
 //! A model folder in Hugging Face layout.
 
+mod json_file;
+mod tensor_file;
+mod weight_files;
+
 use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 use tang_files::{read_at_most, write_atomically};
 
-use super::{
-    TensorFile, json_file,
-    weight_files::{WEIGHTS_FILE, read_weights, weights_name},
-};
+use self::weight_files::{WEIGHTS_FILE, read_weights, weights_name};
 use crate::{
     ModelConfig, ModelError, Weights,
     hugging_face::{Format, from_hf, to_hf},
 };
+
+pub(crate) use tensor_file::TensorFile;
 
 const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
@@ -57,15 +60,30 @@ impl ModelFolder {
         let bytes = read_at_most(MAX_CONFIG, &config_path).map_err(ModelError::io(&config_path))?;
         let config = parse_config(&bytes, &config_path)?;
         let stored = read_weights(path, is_parameter(&config))?;
-        Self::from_stored(config, stored)
-            .map_err(|error| ModelError::damaged(&path.join(weights_name(path)), error))
+        Self::new(config, stored, &path.join(weights_name(path)))
     }
 
-    /// Puts the parts of a model together; the weights are those whose name [`is_parameter`].
-    fn from_stored(config: ModelConfig, mut stored: TensorFile) -> Result<Self, ModelError> {
+    /// Reads the bytes of `config.json` and of `model.safetensors`, such as those of a model that is part of
+    /// a program.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Damaged`] if they are not what they should be, or describe a model that is not
+    /// computed here.
+    pub fn from_bytes(config: &[u8], weights: &[u8]) -> Result<Self, ModelError> {
+        let path = Path::new(WEIGHTS_FILE);
+        let config = parse_config(config, Path::new(CONFIG_FILE))?;
+        let stored = TensorFile::parse(weights, path, is_parameter(&config))?;
+        Self::new(config, stored, path)
+    }
+
+    /// A model of the tensors in `path` that are its parameters.
+    fn new(config: ModelConfig, mut stored: TensorFile, path: &Path) -> Result<Self, ModelError> {
+        let weights =
+            from_hf(&config, stored.tensors).map_err(|error| ModelError::damaged(path, error))?;
         Ok(Self {
             config,
-            weights: from_hf(&config, stored.tensors)?,
+            weights,
             vocabulary: stored.metadata.remove(VOCABULARY_KEY),
         })
     }
@@ -185,6 +203,25 @@ mod tests {
             let opened = ModelFolder::open(saved.folder.path()).unwrap();
             assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
             assert_eq!(saved.open().unwrap().1, saved.weights);
+        }
+    }
+
+    #[test]
+    fn bytes_are_read_as_their_files() {
+        let saved = Saved::new(ModelConfig::tang_4l(11));
+        let config = std::fs::read(saved.file(CONFIG_FILE)).unwrap();
+        let weights = std::fs::read(saved.file(WEIGHTS_FILE)).unwrap();
+        let opened = ModelFolder::from_bytes(&config, &weights).unwrap();
+        assert_eq!(opened.vocabulary_fingerprint(), Some("abc"));
+        assert_eq!(opened.into_parts(), saved.open().unwrap());
+        for (config, weights, wanted) in [
+            (&b"{"[..], &weights[..], "config.json: not JSON"),
+            (&config, &weights[..9], "model.safetensors: not a readable"),
+        ] {
+            let error = ModelFolder::from_bytes(config, weights)
+                .unwrap_err()
+                .to_string();
+            assert!(error.starts_with(wanted), "{error}");
         }
     }
 

@@ -18,21 +18,12 @@ pub(crate) struct TensorFile {
 
 impl TensorFile {
     /// Reads a file, and of its tensors those whose name is wanted.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Io`], and those of [`parse`](Self::parse).
     pub(crate) fn read(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, ModelError> {
         let bytes = read_bounded(path).map_err(ModelError::io(path))?;
         Self::parse(&bytes, path, is_wanted)
     }
 
     /// Reads the contents of a file; `path` is for error messages.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Damaged`] if they are no safetensors file, or a wanted tensor has other numbers than finite
-    /// floats.
     pub(crate) fn parse(
         bytes: &[u8],
         path: &Path,

@@ -11,10 +11,6 @@ use crate::ModelError;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads JSON, with a byte order mark before it or not; `path` is for error messages.
-///
-/// # Errors
-///
-/// [`ModelError::Damaged`] if the bytes are no JSON, or not of this type, with advice that fits their kind.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T, ModelError> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     serde_json::from_slice(text).map_err(|error| {
