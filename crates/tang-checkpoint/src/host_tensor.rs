@@ -7,56 +7,52 @@ use safetensors::{Dtype, View, tensor::TensorView};
 
 use crate::ModelError;
 
-/// Numbers and their shape.
+/// Numbers, row-major, and their shape.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HostTensor {
-    /// Size of each dimension.
+pub(crate) struct HostTensor {
     pub shape: Vec<usize>,
-    /// Values, row-major.
     pub values: Vec<f32>,
 }
 
 impl HostTensor {
-    /// # Panics
-    ///
-    /// If the shape asks for another number of values.
-    /// A tensor of these values, row-major.
-    ///
-    pub fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
-        assert_eq!(
-            shape.iter().product::<usize>(),
-            values.len(),
-            "shape {shape:?} does not hold {} values",
-            values.len()
-        );
+    pub(crate) fn new(shape: Vec<usize>, values: Vec<f32>) -> Self {
+        let (wanted, got) = (shape.iter().product::<usize>(), values.len());
+        assert_eq!(wanted, got, "shape {shape:?} does not hold {got} values");
         Self { shape, values }
     }
 
     /// Reads a tensor of a safetensors file; F16 and BF16 are widened.
     pub(crate) fn from_view(name: &str, view: &TensorView<'_>) -> Result<Self, ModelError> {
         let bytes = view.data();
-        let halves = || bytes.as_chunks::<2>().0.iter().copied();
-        let values = match view.dtype() {
+        let halves = || bytes.as_chunks().0.iter().copied();
+        let values: Vec<f32> = match view.dtype() {
             Dtype::F32 => {
-                let (numbers, _) = bytes.as_chunks::<4>();
+                let (numbers, _) = bytes.as_chunks();
                 numbers.iter().copied().map(f32::from_le_bytes).collect()
             }
             Dtype::F16 => halves().map(|n| f16::from_le_bytes(n).to_f32()).collect(),
             Dtype::BF16 => halves().map(|n| bf16::from_le_bytes(n).to_f32()).collect(),
             other => {
-                return Err(ModelError::Dtype {
-                    name: name.to_owned(),
-                    dtype: other.to_string(),
-                });
+                let fault = format!(
+                    "is stored as {other}; only F32, F16 and BF16 are read: convert the file"
+                );
+                return Err(ModelError::tensor(name, fault));
             }
         };
-        let values: Vec<f32> = values;
         if values.iter().any(|value| !value.is_finite()) {
-            return Err(ModelError::NotFinite {
-                name: name.to_owned(),
-            });
+            let fault = "holds infinite numbers or none: fetch or train the model again";
+            return Err(ModelError::tensor(name, fault));
         }
         Ok(Self::new(view.shape().to_vec(), values))
+    }
+
+    pub(crate) fn check_shape(&self, name: &str, wanted: &[usize]) -> Result<(), ModelError> {
+        if self.shape == wanted {
+            return Ok(());
+        }
+        let got = &self.shape;
+        let fault = format!("has shape {got:?}, but config.json asks for {wanted:?}");
+        Err(ModelError::tensor(name, fault))
     }
 }
 
@@ -101,8 +97,11 @@ mod tests {
         }
         let bytes = [1.0_f32, f32::NAN].map(f32::to_le_bytes).concat();
         let view = TensorView::new(Dtype::F32, vec![2], &bytes).unwrap();
-        let error = HostTensor::from_view("a", &view).unwrap_err();
-        assert!(matches!(error, ModelError::NotFinite { .. }), "{error}");
+        let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
+        assert!(
+            error.contains("`a` holds infinite numbers or none"),
+            "{error}"
+        );
         let view = TensorView::new(Dtype::I8, vec![4], &[0; 4]).unwrap();
         let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
         assert!(error.contains("`a`") && error.contains("I8"), "{error}");

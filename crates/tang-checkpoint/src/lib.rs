@@ -13,31 +13,15 @@
 //! assert_eq!(config.cache_bytes_per_token(), 4_096);
 //! ```
 
-mod config;
-mod config_fields;
 mod error;
-mod family;
-mod gpt2;
-mod hf_tensors;
+mod geometry;
 mod host_tensor;
-mod json_file;
-mod llama;
+mod hugging_face;
 mod model_folder;
-mod model_preset;
-mod parameters;
-mod rope;
-mod rope_json;
-mod tensor_file;
-mod weight_files;
 mod weights;
 
-pub use config::ModelConfig;
 pub use error::ModelError;
-pub use family::Family;
-pub use host_tensor::HostTensor;
+pub use geometry::{Family, ModelConfig, ModelPreset, Rope};
+pub use hugging_face::{ParameterSpec, parameters};
 pub use model_folder::ModelFolder;
-pub use model_preset::ModelPreset;
-pub use parameters::{Initial, ParameterSpec, Stored, parameters};
-pub use rope::{Rope, RopeScaling};
-pub use weight_files::WEIGHTS_FILE;
 pub use weights::Weights;

@@ -1,30 +1,34 @@
-//! A checkpoint folder in Hugging Face layout.
+//! A model folder in Hugging Face layout.
+
+mod json_file;
+mod tensor_file;
+mod weight_files;
 
 use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Value, json};
 use tang_files::{read_at_most, write_atomically};
 
+use self::weight_files::{WEIGHTS_FILE, read_weights, weights_name};
 use crate::{
-    ModelConfig, ModelError, WEIGHTS_FILE, Weights,
-    hf_tensors::{from_hf, to_hf},
-    json_file,
-    tensor_file::TensorFile,
-    weight_files::{StoredWeights, read_weights, weights_name},
+    ModelConfig, ModelError, Weights,
+    hugging_face::{Format, from_hf, to_hf},
 };
+
+pub(crate) use tensor_file::TensorFile;
 
 const CONFIG_FILE: &str = "config.json";
 const GENERATION_FILE: &str = "generation_config.json";
 /// The most bytes of a configuration; usual ones have one or two thousand.
 const MAX_CONFIG: u64 = 1 << 20;
-/// Key in the weights' metadata: the fingerprint of the vocabulary they were trained with.
+/// Key of the weights' metadata: the fingerprint of the vocabulary they were trained with.
 const VOCABULARY_KEY: &str = "vocabulary_sha256";
 
-/// What a checkpoint folder holds: `config.json`, `model.safetensors` (or shards of it with their index),
+/// The model of a folder with `config.json`, `model.safetensors` (or shards with their index) and
 /// `generation_config.json`.
 ///
-/// The vocabulary lies beside them but is not this crate's: its fingerprint is, so that weights
-/// are never used with another one.
+/// The vocabulary beside them is read elsewhere; its fingerprint is kept here, so that weights are never used with
+/// another one.
 #[derive(Debug)]
 pub struct ModelFolder {
     config: ModelConfig,
@@ -37,9 +41,8 @@ impl ModelFolder {
     ///
     /// # Errors
     ///
-    /// [`ModelError::NoModel`] if a file is missing, [`ModelError::OtherFormat`] if the weights are in a file
-    /// of another program; [`ModelError::Damaged`] if one is not what it should be, or describes a model
-    /// that is not computed here.
+    /// [`ModelError::NoModel`] if a file is missing; [`ModelError::Damaged`] if one is not what it should be, was
+    /// written by another program, or describes a model that is not computed here.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         if path.is_file() {
             return Err(ModelError::damaged(
@@ -70,16 +73,14 @@ impl ModelFolder {
     pub fn from_bytes(config: &[u8], weights: &[u8]) -> Result<Self, ModelError> {
         let path = Path::new(WEIGHTS_FILE);
         let config = parse_config(config, Path::new(CONFIG_FILE))?;
-        let stored = TensorFile::from_part(weights, path, is_parameter(&config))?;
-        Self::new(config, stored.into(), path)
+        let stored = TensorFile::parse(weights, path, is_parameter(&config))?;
+        Self::new(config, stored, path)
     }
 
-    fn new(
-        config: ModelConfig,
-        mut stored: StoredWeights,
-        path: &Path,
-    ) -> Result<Self, ModelError> {
-        let weights = from_hf(&config, stored.tensors).map_err(|e| ModelError::damaged(path, e))?;
+    /// A model of the tensors in `path` that are its parameters.
+    fn new(config: ModelConfig, mut stored: TensorFile, path: &Path) -> Result<Self, ModelError> {
+        let weights =
+            from_hf(&config, stored.tensors).map_err(|error| ModelError::damaged(path, error))?;
         Ok(Self {
             config,
             weights,
@@ -87,7 +88,7 @@ impl ModelFolder {
         })
     }
 
-    /// Leaves the first `count` tokens, so that those behind them, which no character has, are never
+    /// Leaves the first `count` tokens, so that those after them, which no character has, are never
     /// drawn and take no part of the probability.
     ///
     /// # Panics
@@ -103,7 +104,7 @@ impl ModelFolder {
         &self.config
     }
 
-    /// The fingerprint of the vocabulary that the weights were trained with, if they carry one.
+    /// The fingerprint of the vocabulary that the weights were trained with, if their file has one.
     pub fn vocabulary_fingerprint(&self) -> Option<&str> {
         self.vocabulary.as_deref()
     }
@@ -118,7 +119,7 @@ impl ModelFolder {
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
+    /// [`ModelError::Io`].
     pub fn save(
         path: &Path,
         config: &ModelConfig,
@@ -135,21 +136,24 @@ impl ModelFolder {
         ]);
         let tensors = to_hf(config, weights);
         let path = path.join(WEIGHTS_FILE);
-        let bytes = TensorFile::to_bytes(&tensors, metadata);
+        let bytes = TensorFile::to_bytes(&tensors, &metadata);
         write_atomically(&path, &bytes).map_err(ModelError::io(&path))
     }
 }
 
+/// Reads a `config.json`; `path` is for error messages.
 fn parse_config(bytes: &[u8], path: &Path) -> Result<ModelConfig, ModelError> {
     let json: Value = json_file::parse(bytes, path)?;
-    ModelConfig::try_from(json).map_err(|e| ModelError::damaged(path, e))
+    ModelConfig::try_from(json).map_err(|error| ModelError::damaged(path, error))
 }
 
+/// Whether a tensor of this name is a parameter of the model.
 fn is_parameter(config: &ModelConfig) -> impl Fn(&str) -> bool {
-    |name| config.family.canonical_name(name).is_some()
+    let format = Format::of(config.family);
+    |name| format.canonical_name(name).is_some()
 }
 
-fn write_json(path: &Path, value: &serde_json::Value) -> Result<(), ModelError> {
+fn write_json(path: &Path, value: &Value) -> Result<(), ModelError> {
     write_atomically(path, format!("{value:#}\n").as_bytes()).map_err(ModelError::io(path))
 }
 

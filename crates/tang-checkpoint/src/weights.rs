@@ -1,5 +1,4 @@
-//! The numbers of a model on the host, by path: drawn at random, or read from
-//! a file.
+//! The numbers of a model on the host, by path: drawn at random, or read from a file.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,9 +6,10 @@ use rand::{SeedableRng, rngs::ChaCha8Rng};
 use rand_distr::{Distribution, Normal};
 
 use crate::{
-    HostTensor, Initial, ModelConfig, ModelError, parameters,
-    parameters::{TOKEN_EMBEDDING, UNTIED_HEAD},
-    tensor_file::TensorFile,
+    ModelConfig, ModelError,
+    host_tensor::HostTensor,
+    hugging_face::{Initial, ParameterSpec, TOKEN_EMBEDDING, UNTIED_HEAD, parameters},
+    model_folder::TensorFile,
 };
 
 /// All numbers of one model, by the path of the parameter.
@@ -28,7 +28,7 @@ impl Weights {
             let values = match spec.initial {
                 Initial::Zeros => vec![0.0; count],
                 Initial::Ones => vec![1.0; count],
-                Initial::Normal { std } => {
+                Initial::Normal(std) => {
                     let normal = Normal::new(0.0, std).expect("a standard deviation is finite");
                     (0..count).map(|_| normal.sample(&mut rng)).collect()
                 }
@@ -38,19 +38,21 @@ impl Weights {
         weights
     }
 
-    /// The contents of a safetensors file that [`from_bytes`](Self::from_bytes) reads.
+    /// A safetensors file that [`from_bytes`](Self::from_bytes) reads.
     pub fn to_bytes(&self) -> Vec<u8> {
-        TensorFile::to_bytes(&self.tensors, BTreeMap::new())
+        TensorFile::to_bytes(&self.tensors, &BTreeMap::new())
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) gave; `path` is for error messages.
     ///
     /// # Errors
     ///
-    /// If the bytes are damaged.
+    /// [`ModelError::Damaged`].
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
-        let TensorFile { tensors, .. } = TensorFile::from_bytes(bytes, path)?;
-        Ok(Self { tensors })
+        let TensorFile { tensors, .. } = TensorFile::parse(bytes, path, |_| true)?;
+        Ok(Self {
+            tensors: tensors.into_iter().collect(),
+        })
     }
 
     /// The numbers of one parameter.
@@ -66,25 +68,19 @@ impl Weights {
     ///
     /// # Errors
     ///
-    /// [`ModelError::MissingTensor`], [`ModelError::Shape`] or [`ModelError::ExtraTensor`] for the
-    /// first that does not fit.
+    /// [`ModelError::Tensor`] for the first that is missing, has another shape, or is left over.
     pub fn check(&self, config: &ModelConfig) -> Result<(), ModelError> {
         let specs = parameters(config);
-        for spec in &specs {
-            let name = || spec.path.clone();
-            let tensor = self.tensors.get(&spec.path);
-            let tensor = tensor.ok_or_else(|| ModelError::MissingTensor { name: name() })?;
-            if tensor.shape != spec.shape {
-                return Err(ModelError::Shape {
-                    name: name(),
-                    wanted: spec.shape.clone(),
-                    got: tensor.shape.clone(),
-                });
-            }
+        for ParameterSpec { path, shape, .. } in &specs {
+            let tensor = self
+                .tensors
+                .get(path)
+                .ok_or_else(|| ModelError::missing(path))?;
+            tensor.check_shape(path, shape)?;
         }
         let has_place = |path: &&String| specs.iter().any(|spec| spec.path == **path);
         match self.tensors.keys().find(|path| !has_place(path)) {
-            Some(name) => Err(ModelError::ExtraTensor { name: name.clone() }),
+            Some(path) => Err(ModelError::extra(path)),
             None => Ok(()),
         }
     }
@@ -100,16 +96,9 @@ impl Weights {
     }
 
     /// Leaves the rows of the first `count` tokens in the token embedding and in the output head.
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer tokens.
     pub(crate) fn keep_tokens(&mut self, config: &ModelConfig, count: usize) {
-        assert!(
-            count <= config.vocab_size,
-            "{count} tokens of {}",
-            config.vocab_size
-        );
+        let all = config.vocab_size;
+        assert!(count <= all, "{count} tokens of {all}");
         for path in [TOKEN_EMBEDDING, UNTIED_HEAD] {
             if let Some(tensor) = self.tensors.get_mut(path) {
                 tensor.values.truncate(count * config.width);
@@ -122,21 +111,13 @@ impl Weights {
     ///
     /// # Errors
     ///
-    /// [`ModelError::MissingTensor`]; [`ModelError::Shape`] if it has another shape.
+    /// [`ModelError::Tensor`] if it is missing or has another shape.
     pub fn take(&mut self, path: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
         let tensor = self
             .tensors
             .remove(path)
-            .ok_or_else(|| ModelError::MissingTensor {
-                name: path.to_owned(),
-            })?;
-        if tensor.shape != shape {
-            return Err(ModelError::Shape {
-                name: path.to_owned(),
-                wanted: shape.to_vec(),
-                got: tensor.shape,
-            });
-        }
+            .ok_or_else(|| ModelError::missing(path))?;
+        tensor.check_shape(path, shape)?;
         Ok(tensor.values)
     }
 
@@ -144,10 +125,10 @@ impl Weights {
     ///
     /// # Errors
     ///
-    /// [`ModelError::ExtraTensor`] naming the first that is left.
+    /// [`ModelError::Tensor`] naming the first that is left.
     pub fn finish(self) -> Result<(), ModelError> {
         match self.tensors.into_keys().next() {
-            Some(name) => Err(ModelError::ExtraTensor { name }),
+            Some(path) => Err(ModelError::extra(&path)),
             None => Ok(()),
         }
     }

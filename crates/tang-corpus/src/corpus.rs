@@ -2,36 +2,42 @@
 
 use std::{collections::HashSet, path::Path};
 
+use tang_files::{FileKind, read_at_most};
 use tang_prosody::{Form, is_han};
 
 use crate::{
     Converter, CorpusError, LeftOut, Npm, Page, Progress, Step, Unread,
-    source::{Source, read_source},
+    source::{read_archive, read_folder},
 };
 
+/// The most bytes of a file: three times those of the published package.
+const MAX_BYTES: u64 = 256 << 20;
+/// Texts between two reports.
+const REPORT_EVERY: usize = 500;
+
 /// The poems that the model learns from, in the order of their source.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Corpus {
     /// The poems, each of a strict [`Form`], in simplified characters, no two the same.
     pub poems: Vec<String>,
-    /// What became of the texts.
+    /// Counts of the texts of the source.
     pub counts: Counts,
     /// Texts of strict form with a character outside U+4E00 to U+9FFF: they count as irregular.
     pub rare: usize,
     /// The parts of a text file that belong to no text. Its titles count as texts without a form.
     pub left_out: LeftOut,
-    /// Where the first text of a text file that has no form stops being a poem.
+    /// The place where the first text of a text file without a form stops being a poem.
     pub first_unread: Option<Unread>,
 }
 
-/// What became of the texts of a source. Those neither irregular nor repeated were kept.
+/// Counts of the texts of a source: those neither irregular nor repeated were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// The texts that were read.
+    /// Texts that were read.
     pub read: usize,
-    /// Those that have no strict form.
+    /// Texts without a strict form.
     pub irregular: usize,
-    /// Those that have one, but stood in the source before.
+    /// Texts with one that came before in the source.
     pub repeated: usize,
 }
 
@@ -39,53 +45,37 @@ impl Corpus {
     /// Converts each text to simplified characters and keeps it if the whole of it has a strict
     /// form ([`Form::of`]) of characters from U+4E00 to U+9FFF and it is no repeat.
     pub fn from_texts(texts: &[String], on_progress: &mut dyn FnMut(Progress)) -> Self {
-        let texts = texts.iter().map(|text| Some(text.as_str()));
-        let Kept {
-            poems,
-            counts,
-            rare,
-        } = kept(texts, on_progress);
-        Self {
-            poems,
-            counts,
-            rare,
-            left_out: LeftOut::default(),
-            first_unread: None,
-        }
+        Self::keep(texts.iter().map(|text| Some(text.as_str())), on_progress)
     }
 
-    /// [`Self::from_texts`] of the poems of a page.
-    pub fn from_page(page: Page, on_progress: &mut dyn FnMut(Progress)) -> Self {
+    fn from_page(page: Page, on_progress: &mut dyn FnMut(Progress)) -> Self {
         let texts = page.texts.iter().map(|text| text.poem.as_deref().ok());
-        let Kept {
-            poems,
-            mut counts,
-            rare,
-        } = kept(texts, on_progress);
-        counts.read += page.left_out.titles.len();
-        counts.irregular += page.left_out.titles.len();
-        let mut unread = page.texts.into_iter().filter_map(|text| text.poem.err());
-        Self {
-            poems,
-            counts,
-            rare,
-            left_out: page.left_out,
-            first_unread: unread.next(),
-        }
+        let mut corpus = Self::keep(texts, on_progress);
+        corpus.counts.read += page.left_out.titles.len();
+        corpus.counts.irregular += page.left_out.titles.len();
+        corpus.left_out = page.left_out;
+        corpus.first_unread = page.texts.into_iter().find_map(|text| text.poem.err());
+        corpus
     }
 
-    /// The corpus at `path`: the npm package `chinese-poetry` as a `.tgz` or unpacked, a clone of the
+    /// The corpus at `path`: the npm package `chinese-poetry` as a `.tgz` of any name or unpacked, a clone of the
     /// repository of that name, or a UTF-8 text file ([`Page`]). A file may be a pipe.
     ///
     /// # Errors
     ///
-    /// [`CorpusError::Io`], [`CorpusError::Archive`], [`CorpusError::Json`],
-    /// [`CorpusError::NoPoemFiles`], [`CorpusError::Kind`], [`CorpusError::NotUtf8`] or
-    /// [`CorpusError::BrokenUtf8`] with the file that cannot be read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    /// [`CorpusError::Io`], [`CorpusError::Archive`] or [`CorpusError::Unreadable`] with the file that cannot be
+    /// read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
     pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
-        let corpus = match read_source(path, on_progress)? {
-            Source::Collection(texts) => Self::from_texts(&texts, on_progress),
-            Source::Page(page) => Self::from_page(page, on_progress),
+        let corpus = if path.is_dir() {
+            Self::from_texts(&read_folder(path, on_progress)?, on_progress)
+        } else {
+            // Read once only, as a pipe can be.
+            let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
+            if FileKind::of(&bytes) == Some(FileKind::GZIP) {
+                Self::from_texts(&read_archive(path, &bytes, on_progress)?, on_progress)
+            } else {
+                Self::from_page(Page::of_file(path, &bytes)?, on_progress)
+            }
         };
         if corpus.poems.is_empty() {
             return Err(CorpusError::NoPoems {
@@ -106,53 +96,42 @@ impl Corpus {
         let texts = npm.fetch(on_progress)?;
         Ok(Self::from_texts(&texts, on_progress))
     }
-}
 
-/// The poems that are left of texts.
-#[derive(Default)]
-struct Kept {
-    poems: Vec<String>,
-    counts: Counts,
-    rare: usize,
-}
-
-/// The poems among texts, and what became of each; `None` is a text that could not be read as a poem.
-fn kept<'a>(
-    texts: impl ExactSizeIterator<Item = Option<&'a str>>,
-    on_progress: &mut dyn FnMut(Progress),
-) -> Kept {
-    /// Texts between two reports.
-    const REPORT_EVERY: usize = 500;
-
-    let total = texts.len();
-    let converter = Converter::traditional_to_simplified();
-    let mut seen = HashSet::new();
-    let mut kept = Kept::default();
-    let counts = &mut kept.counts;
-    for text in texts {
-        let poem = text.map(|text| converter.convert(text));
-        match poem.filter(|poem| Form::of(poem).is_some()) {
-            None => counts.irregular += 1,
-            Some(poem) if has_rare_han(&poem) => {
-                counts.irregular += 1;
-                kept.rare += 1;
+    /// The poems among texts; `None` is a text that could not be read as a poem.
+    fn keep<'a>(
+        texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Self {
+        let total = texts.len();
+        let converter = Converter::traditional_to_simplified();
+        let mut seen = HashSet::new();
+        let mut corpus = Self::default();
+        let counts = &mut corpus.counts;
+        for text in texts {
+            let poem = text.map(|text| converter.convert(text));
+            match poem.filter(|poem| Form::of(poem).is_some()) {
+                None => counts.irregular += 1,
+                Some(poem) if has_rare_han(&poem) => {
+                    counts.irregular += 1;
+                    corpus.rare += 1;
+                }
+                Some(poem) if seen.insert(poem.clone()) => corpus.poems.push(poem),
+                Some(_) => counts.repeated += 1,
             }
-            Some(poem) if seen.insert(poem.clone()) => kept.poems.push(poem),
-            Some(_) => counts.repeated += 1,
+            counts.read += 1;
+            if counts.read.is_multiple_of(REPORT_EVERY) || counts.read == total {
+                on_progress(Progress {
+                    step: Step::Clean,
+                    done: counts.read as u64,
+                    total: Some(total as u64),
+                });
+            }
         }
-        counts.read += 1;
-        if counts.read.is_multiple_of(REPORT_EVERY) || counts.read == total {
-            on_progress(Progress {
-                step: Step::Clean,
-                done: counts.read as u64,
-                total: Some(total as u64),
-            });
-        }
+        corpus
     }
-    kept
 }
 
-/// Whether a Han character stands outside U+4E00 to U+9FFF, the range that the corpus keeps.
+/// Whether a Han character is outside U+4E00 to U+9FFF, the range that the corpus keeps.
 fn has_rare_han(poem: &str) -> bool {
     poem.chars()
         .any(|c| is_han(c) && !('\u{4e00}'..='\u{9fff}').contains(&c))

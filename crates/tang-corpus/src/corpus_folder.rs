@@ -1,5 +1,7 @@
 //! The built corpus on disk.
 
+mod checksums;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -8,7 +10,8 @@ use std::{
 use tang_files::{FolderLock, NewFile, read_at_most, remove_leftovers};
 use tang_prosody::Form;
 
-use crate::{Corpus, CorpusError, Split, checksums::Checksums};
+use self::checksums::Checksums;
+use crate::{Corpus, CorpusError, Split};
 
 const POEMS: &str = "tang.txt";
 const TRAIN: &str = "train.txt";
@@ -20,15 +23,13 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// A folder with the corpus and its split as text, one poem a line, each line ended by a newline:
 /// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three. Beside them
-/// lies `.lock`, which whoever writes them holds.
+/// is `.lock`, which a writer locks.
 ///
 /// A corpus is written whole under temporary names before the first file takes its place: a full disk
-/// leaves the corpus that was there. While the files take their places, which is four renames,
-/// `SHA256SUMS` has a first line that says so and knows the old files and the new: an interrupt then
-/// leaves a folder that is no corpus, and that can be written again.
+/// leaves the corpus that was there. During the renames `SHA256SUMS` has a first line that says so and lists the
+/// old files and the new: an interrupt then leaves a folder that is no corpus, and that can be written again.
 ///
-/// Nothing is replaced but the files that were written here, as they were written. Links are not
-/// followed.
+/// Only files that were written here are replaced, and only as they were written. Links are not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusFolder {
     path: PathBuf,
@@ -45,8 +46,7 @@ impl CorpusFolder {
         !matches!(self.checksums(), Err(CorpusError::NotBuilt { .. }))
     }
 
-    /// Makes sure that a corpus may be written here: of its files there are none, or those that were
-    /// written here before, unchanged.
+    /// Checks that a corpus may be written here: its files are missing, or unchanged since they were written here.
     ///
     /// # Errors
     ///
@@ -61,15 +61,13 @@ impl CorpusFolder {
     ///
     /// [`CorpusError::Io`] with the file that could not be written, [`CorpusError::Foreign`] with one
     /// that was not written here before, or was changed since, and [`CorpusError::Locked`] if another
-    /// process writes here. A corpus that was there is then as it was; but for an error of a rename,
-    /// after which it has to be built again.
+    /// process writes here. A corpus that was there is then as it was, except after a rename that failed: then it
+    /// has to be built again.
     pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
         self.check_place()?;
         fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
         let _lock = FolderLock::take(&self.path).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => CorpusError::Locked {
-                path: self.path.clone(),
-            },
+            io::ErrorKind::WouldBlock => CorpusError::Locked(self.path.clone()),
             _ => CorpusError::io("lock", &self.path)(error),
         })?;
         remove_leftovers(&self.path).map_err(CorpusError::io("write", &self.path))?;
@@ -123,9 +121,7 @@ impl CorpusFolder {
 
     /// The checksums of a corpus that was built to its end.
     fn checksums(&self) -> Result<Checksums, CorpusError> {
-        let not_built = || CorpusError::NotBuilt {
-            path: self.path.clone(),
-        };
+        let not_built = || CorpusError::NotBuilt(self.path.clone());
         let path = self.path.join(CHECKSUMS);
         let bytes = read_if_there(&path)?.ok_or_else(not_built)?;
         if bytes.is_empty() {
@@ -134,11 +130,11 @@ impl CorpusFolder {
         match Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS) {
             Some(checksums) if checksums.is_finished => Ok(checksums),
             Some(_) => Err(not_built()),
-            None => Err(CorpusError::Changed { path }),
+            None => Err(CorpusError::Changed(path)),
         }
     }
 
-    /// The texts that are here, all of which were written here.
+    /// The texts in the folder, if all of them were written here.
     fn own_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, CorpusError> {
         let mut files = Vec::new();
         for name in TEXTS {
@@ -146,32 +142,30 @@ impl CorpusFolder {
                 files.push((name, bytes));
             }
         }
-        let foreign = |name: &str| CorpusError::Foreign {
-            path: self.path.join(name),
+        let foreign = |name: &str| CorpusError::Foreign(self.path.join(name));
+        let checksums = match self.plain_file(CHECKSUMS)? {
+            None => None,
+            Some(bytes) => {
+                let checksums = Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS);
+                Some(checksums.ok_or_else(|| foreign(CHECKSUMS))?)
+            }
         };
-        let Some(checksums) = self.plain_file(CHECKSUMS)? else {
-            return match files.first() {
-                None => Ok(files),
-                Some((name, _)) => Err(foreign(name)),
-            };
+        let is_own = |name: &str, bytes: &[u8]| {
+            let checksums = checksums.as_ref();
+            checksums.is_some_and(|sums| sums.has(name, bytes)) && poems(bytes).is_some()
         };
-        let checksums = Checksums::parse(&String::from_utf8_lossy(&checksums), &TEXTS)
-            .ok_or_else(|| foreign(CHECKSUMS))?;
-        match files
-            .iter()
-            .find(|(name, bytes)| !checksums.has(name, bytes) || poems(bytes).is_none())
-        {
+        match files.iter().find(|(name, bytes)| !is_own(name, bytes)) {
             None => Ok(files),
             Some((name, _)) => Err(foreign(name)),
         }
     }
 
-    /// The bytes of a file that may be ours: it is no link, no folder and no pipe.
+    /// The bytes of a file that may have been written here: it is no link, no folder and no pipe.
     fn plain_file(&self, name: &str) -> Result<Option<Vec<u8>>, CorpusError> {
         let path = self.path.join(name);
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_file() => read_if_there(&path),
-            Ok(_) => Err(CorpusError::Foreign { path }),
+            Ok(_) => Err(CorpusError::Foreign(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(CorpusError::io("read", &path)(error)),
         }
@@ -182,14 +176,14 @@ impl CorpusFolder {
         let path = self.path.join(name);
         let bytes = read_if_there(&path)?.filter(|bytes| checksums.has(name, bytes));
         match bytes.as_deref().and_then(poems) {
-            None => Err(CorpusError::Changed { path }),
+            None => Err(CorpusError::Changed(path)),
             Some(poems) => Ok(poems.into_iter().map(str::to_owned).collect()),
         }
     }
 }
 
-/// The poems of a text. `None` if it has none, or a line that is no poem of a strict form: checksums can
-/// be made for any files.
+/// The poems of a text. `None` if it has none, or a line that is no poem of a strict form: anyone can make checksums
+/// of any files.
 fn poems(bytes: &[u8]) -> Option<Vec<&str>> {
     let poems: Vec<&str> = std::str::from_utf8(bytes).ok()?.lines().collect();
     let is_corpus = !poems.is_empty() && poems.iter().all(|poem| Form::of(poem).is_some());

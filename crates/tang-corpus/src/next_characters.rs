@@ -1,20 +1,19 @@
-//! What a plain count of the corpus says about the character after a prefix: the figure that a
-//! model's own distribution is compared with.
+//! Counts of the characters after a prefix in a corpus, with which a model's own distribution is compared.
 
 use std::{cmp::Reverse, collections::HashMap};
 
 /// The characters that follow a prefix in a corpus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextCharacters {
-    /// How often the prefix occurs: the sum of all counts.
+    /// Occurrences of the prefix: the sum of all counts.
     pub occurrences: usize,
-    /// Each character that follows it and how often, the most frequent first, equal ones by code
+    /// Each character that follows it and its count, the most frequent first, equal ones by code
     /// point. Marks count like any other character, and the end of a poem is a newline.
     pub counts: Vec<(char, usize)>,
 }
 
 impl NextCharacters {
-    /// Counts what follows `prefix` wherever it occurs in `poems`, overlapping occurrences
+    /// Counts the characters after `prefix` wherever it occurs in `poems`, overlapping occurrences
     /// included. An empty prefix occurs before every character.
     pub fn count(poems: &[String], prefix: &str) -> Self {
         Self::of(poems.iter().flat_map(|poem| {

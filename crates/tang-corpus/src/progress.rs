@@ -1,9 +1,9 @@
-//! How far a long function has come, for whoever draws a bar.
+//! Progress of a long function.
 
 /// A stage of building a corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// npm downloads the package; how much of it is not known.
+    /// npm downloads the package, of unknown size.
     Fetch,
     /// The source is read, in bytes.
     Read,
@@ -11,13 +11,13 @@ pub enum Step {
     Clean,
 }
 
-/// How far a step has come.
+/// Progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// The step.
     pub step: Step,
-    /// How much of it is done, in the unit of the step.
+    /// The part that is done, in the unit of the step.
     pub done: u64,
-    /// How much there is to do, if that is known.
+    /// The whole, if it is known.
     pub total: Option<u64>,
 }

@@ -12,7 +12,7 @@ const VALIDATION_EVERY: usize = 20;
 /// The fewest poems that can be split.
 const MIN_POEMS: usize = 2;
 
-/// The poems a model learns from and those it is measured on.
+/// The poems that a model learns from and those that it is measured on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split {
     /// The training poems.
@@ -26,7 +26,7 @@ impl Split {
     /// training if half or more of its lines occur in a poem outside that twentieth: the model
     /// would have seen it, near enough.
     ///
-    /// Where this holds back none, as with fewer than 20 poems, the last poem is held back.
+    /// The last poem is held back where no other is, as with fewer than 20 poems.
     ///
     /// # Errors
     ///
@@ -124,12 +124,12 @@ mod tests {
         let mut poems = poems(60);
         let couplet = |poem: &str| poem.split_inclusive('。').next().unwrap().to_owned();
         let line = |poem: &str| poem.split_inclusive('，').next().unwrap().to_owned();
-        // Two of four lines stand in poem 50.
+        // Two of four lines are in poem 50.
         poems[19] = couplet(&poems[50]) + &couplet(&poems[19]);
-        // One of four lines stands in poem 3.
+        // One of four lines is in poem 3.
         let rest = poems[39].split_once('，').unwrap().1.to_owned();
         poems[39] = line(&poems[3]) + &rest;
-        // The whole of it stands in poem 39, but that is of the twentieth too.
+        // The whole of it is in poem 39, but that is of the twentieth too.
         poems[59] = poems[39].clone();
         let split = Split::of(&poems).unwrap();
         assert_eq!(split.validation, [poems[39].clone(), poems[59].clone()]);

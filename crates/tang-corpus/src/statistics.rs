@@ -1,11 +1,11 @@
-//! What a corpus is made of.
+//! Counts of a corpus.
 
 use std::fmt;
 
 use tang_prosody::Form;
 use tang_tokenizer::Vocabulary;
 
-/// What the poems of a corpus are made of. It prints as a table.
+/// Counts of the poems of a corpus. They print as a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statistics {
     /// The four forms in the order of [`Form::ALL`].
@@ -19,9 +19,9 @@ pub struct Statistics {
 pub struct FormStatistics {
     /// The form.
     pub form: Form,
-    /// The number of poems.
+    /// Count of poems.
     pub poems: usize,
-    /// The number of their characters, with the marks and the newline that ends each poem.
+    /// Count of their characters, with the marks and the newline that ends each poem.
     pub characters: usize,
 }
 
@@ -43,12 +43,12 @@ impl Statistics {
         Self { forms, vocabulary }
     }
 
-    /// The number of poems of all forms.
+    /// Count of poems of all forms.
     pub fn poems(&self) -> usize {
         self.forms.iter().map(|row| row.poems).sum()
     }
 
-    /// The number of characters of all forms.
+    /// Count of characters of all forms.
     pub fn characters(&self) -> usize {
         self.forms.iter().map(|row| row.characters).sum()
     }

@@ -17,7 +17,7 @@ const JSON: &str = r#"[
     {"paragraphs": ["夜來風雨聲，花落知多少。"]}
 ]"#;
 const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
-/// What ends an archive.
+/// The end of an archive.
 const END: [u8; 1024] = [0; 1024];
 
 fn header(name: &str, kind: EntryType, size: u64) -> Header {
@@ -72,7 +72,7 @@ fn refused(tar: impl Read) -> String {
 fn one_flipped_bit_is_noticed() {
     let bytes = archive();
     assert_eq!(read(&bytes).unwrap().poems, [POEM]);
-    // The flags of the header are 4 bytes in; time, level and system behind them say nothing of the text.
+    // The flags of the header are 4 bytes in; time, level and system after them say nothing about the text.
     for at in (0..4).chain(10..bytes.len()) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1 << (at % 8);
@@ -211,7 +211,7 @@ fn what_inflates_without_end_is_given_up() {
         read(&gzip(&tar[..], Compression::fast())).unwrap().poems,
         [POEM]
     );
-    // Zeros behind the end, as a tape has them, but no end of them.
+    // Zeros after the end, as on a tape, but without an end of their own.
     let message = refused(
         [&poems()[..], &END]
             .concat()
@@ -260,7 +260,7 @@ fn other_kinds_of_file_are_told_with_what_to_do() {
         ),
     ] {
         let error = read(&bytes).unwrap_err();
-        assert!(matches!(error, CorpusError::Kind { .. }), "{error:?}");
+        assert!(matches!(error, CorpusError::Unreadable { .. }), "{error:?}");
         assert!(error.to_string().contains(wanted), "{error}");
     }
 }

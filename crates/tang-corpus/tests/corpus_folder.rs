@@ -55,8 +55,8 @@ fn opens_what_it_wrote() {
 fn empty_folder_says_how_to_build() {
     let folder = tempdir().unwrap();
     let error = CorpusFolder::new(folder.path()).open().unwrap_err();
-    assert!(matches!(error, CorpusError::NotBuilt { .. }), "{error:?}");
-    assert!(error.to_string().contains("run `tang data`"), "{error}");
+    assert!(matches!(error, CorpusError::NotBuilt(_)), "{error:?}");
+    assert!(error.to_string().contains("build it"), "{error}");
 }
 
 /// A corpus that has one poem more in training than that of [`corpus`].
@@ -84,7 +84,7 @@ fn an_interrupt_between_two_renames_is_noticed_and_mended() {
     let (new_sums, new) = (read("SHA256SUMS"), names.map(read));
     assert_ne!(old[0], new[0]);
 
-    // What is written before the first rename of a text, and before the last.
+    // The state before the first rename of a text, and before the last.
     let unfinished = format!("# not built to its end\n{new_sums}{old_sums}");
     for there in [&old[..], &[]] {
         for renamed in 0..=names.len() {
@@ -102,7 +102,7 @@ fn an_interrupt_between_two_renames_is_noticed_and_mended() {
             }
             assert!(!folder.exists());
             let error = folder.open().unwrap_err();
-            assert!(matches!(error, CorpusError::NotBuilt { .. }), "{error:?}");
+            assert!(matches!(error, CorpusError::NotBuilt(_)), "{error:?}");
             folder.write(&corpus, &split).unwrap();
             assert_eq!(folder.open().unwrap(), split);
         }
@@ -116,10 +116,10 @@ fn empty_checksums_are_no_corpus_and_own_nothing() {
     let sums = parent.path().join("data/SHA256SUMS");
     fs::write(&sums, "").unwrap();
     assert!(!folder.exists());
-    assert!(matches!(folder.open(), Err(CorpusError::NotBuilt { .. })));
+    assert!(matches!(folder.open(), Err(CorpusError::NotBuilt(_))));
     assert!(matches!(
         folder.write(&corpus, &split),
-        Err(CorpusError::Foreign { path }) if path == sums
+        Err(CorpusError::Foreign(path)) if path == sums
     ));
 }
 
@@ -200,7 +200,7 @@ fn files_of_others_are_never_replaced() {
             place.write(&corpus, &split).unwrap_err(),
         ] {
             assert!(
-                matches!(&error, CorpusError::Foreign { path } if path.ends_with(wanted)),
+                matches!(&error, CorpusError::Foreign(path) if path.ends_with(wanted)),
                 "{files:?}: {error:?}"
             );
             assert!(error.to_string().contains("move it away"), "{error}");
@@ -276,7 +276,7 @@ fn one_writes_at_a_time_and_leftovers_are_removed() {
     let before = contents(&path);
     let (corpus, split) = larger();
     let error = folder.write(&corpus, &split).unwrap_err();
-    assert!(matches!(error, CorpusError::Locked { .. }), "{error:?}");
+    assert!(matches!(error, CorpusError::Locked(_)), "{error:?}");
     assert_eq!(contents(&path), before);
     drop(lock);
     folder.write(&corpus, &split).unwrap();
@@ -289,7 +289,7 @@ fn missing_or_damaged_file_is_named() {
     let (parent, folder, ..) = written();
     let validation = parent.path().join("data/val.txt");
     fs::write(&validation, b"\xff").unwrap();
-    assert!(matches!(folder.open(), Err(CorpusError::Changed { path }) if path == validation));
+    assert!(matches!(folder.open(), Err(CorpusError::Changed(path)) if path == validation));
     fs::remove_file(&validation).unwrap();
     let error = folder.open().unwrap_err();
     assert!(error.to_string().contains("val.txt"), "{error}");
@@ -309,7 +309,7 @@ fn checksums_alone_make_no_corpus() {
         fs::write(&sums, renewed).unwrap();
         fs::write(path.join("val.txt"), text).unwrap();
         assert!(
-            matches!(folder.open(), Err(CorpusError::Changed { path }) if path.ends_with("val.txt")),
+            matches!(folder.open(), Err(CorpusError::Changed(path)) if path.ends_with("val.txt")),
             "{text:?}"
         );
     }

@@ -3,7 +3,7 @@
 use tang_corpus::Page;
 use tang_prosody::{Form, is_han};
 
-/// 20,000 pages of pieces in any order: none panics, and what is read is a poem, character by character what was
+/// 20,000 pages of pieces in any order: none panics, and each text that is read is a poem with the characters that were
 /// typed.
 #[test]
 fn whatever_is_read_is_a_poem() {
@@ -69,7 +69,7 @@ fn whatever_is_read_is_a_poem() {
                     let ends = page.replace("\r\n", "\n");
                     let line = ends.split(['\n', '\r']).nth(unread.line - 1).unwrap();
                     let place = line.chars().skip(unread.character - 1);
-                    // Spaces and the like may stand inside.
+                    // Spaces and the like may be inside.
                     assert_eq!(
                         place.clone().next(),
                         unread.text.chars().next(),

@@ -1,4 +1,4 @@
-//! `data/traditional.tsv` is what the published collection gives, and this is how well it does.
+//! `data/traditional.tsv` comes from the published collection, and serves it well.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -13,7 +13,7 @@ use tang_prosody::{Form, is_han};
 const TABLE: &str = include_str!("../../../data/traditional.tsv");
 const LISTED: &str = include_str!("../../../data/opencc/STCharacters.txt");
 
-/// A poem of the source: its characters as they stand there, and simplified.
+/// A poem of the source: its own characters, and simplified ones.
 struct Poem {
     source: Vec<char>,
     simplified: Vec<char>,
@@ -189,7 +189,7 @@ fn written(
     table
 }
 
-/// Differences between poems and what a table makes of them, simplified.
+/// Differences between poems and those that a table makes of their simplified form.
 #[derive(Debug, PartialEq, Eq)]
 struct Changed {
     poems: usize,

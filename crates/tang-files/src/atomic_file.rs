@@ -8,11 +8,10 @@ use std::{
 
 use tempfile::{Builder, TempPath};
 
-/// How the names of temporary files end; a killed process may leave one behind.
+/// End of the names of temporary files, which a killed process may leave.
 pub const TEMPORARY_SUFFIX: &str = ".tang-tmp";
 
-/// A whole file under a temporary name, beside the place that it is for. Unless it is put there it is
-/// deleted.
+/// A whole file under a temporary name, beside its place. It is deleted unless it is [put](Self::put) there.
 #[derive(Debug)]
 pub struct NewFile {
     temporary: TempPath,
@@ -44,13 +43,13 @@ impl NewFile {
         })
     }
 
-    /// The place that it is for.
+    /// The place of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Renames it to its place. A file that is there is replaced; of a link the name is replaced, not
-    /// the file that it leads to.
+    /// Renames the file to its place. A file that is there is replaced; so is a link, and not the file that it
+    /// leads to.
     ///
     /// # Errors
     ///
@@ -70,8 +69,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     NewFile::write(path, bytes)?.put()
 }
 
-/// Deletes the temporary files that killed processes left in a folder. Nobody else may write there
-/// meanwhile, but for one that renames its temporary file and is done.
+/// Deletes the temporary files that killed processes left in a folder, to which nobody else may write
+/// meanwhile.
 ///
 /// # Errors
 ///
@@ -79,16 +78,14 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub fn remove_leftovers(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let is_ours = entry
-            .file_name()
-            .to_string_lossy()
-            .ends_with(TEMPORARY_SUFFIX);
-        if !is_ours || entry.file_type()?.is_dir() {
+        let name = entry.file_name();
+        if !name.to_string_lossy().ends_with(TEMPORARY_SUFFIX) || entry.file_type()?.is_dir() {
             continue;
         }
         match fs::remove_file(entry.path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+            // A process outside the lock has renamed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
         }
     }
     Ok(())
@@ -117,6 +114,7 @@ mod tests {
         assert!(path.is_dir());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+
     #[test]
     fn a_new_file_is_put_or_deleted() {
         let folder = tempfile::tempdir().unwrap();

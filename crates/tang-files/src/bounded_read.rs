@@ -4,16 +4,21 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::Path,
+    time::Duration,
 };
 
-use crate::pipe::{read_pipe, read_silent_file};
+use crate::pipe::read_patiently;
 
-/// The largest file that is read, if nothing less is said: far above every file of this project.
+/// The largest file that [`read_bounded`] reads: far above every file of this project.
 const LIMIT: u64 = 1 << 30;
-/// The longest stream that is read: its length is known at its end only, and text is all that comes so.
+/// The longest stream that [`read_stream_bounded`] reads: only text comes so.
 const STREAM_LIMIT: u64 = 256 << 20;
+/// Wait for a writer that opens a pipe, and for a file of the system.
+const OPEN: Duration = Duration::from_secs(10);
+/// Wait for the bytes of a pipe, whose writer may have to compute.
+const IDLE: Duration = Duration::from_secs(600);
 
-/// Reads a whole file of at most 1 GiB, as [`read_at_most`] does.
+/// Reads a whole file of at most 1 GiB.
 ///
 /// # Errors
 ///
@@ -22,8 +27,8 @@ pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(LIMIT, path)
 }
 
-/// Reads a whole file of at most `limit` bytes, or a pipe to its end. A file that is larger by what the
-/// system says is not begun.
+/// Reads a whole file of at most `limit` bytes, or a pipe to its end. A file that is larger by its metadata
+/// is not begun.
 ///
 /// # Errors
 ///
@@ -33,18 +38,18 @@ pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 /// [`io::ErrorKind::TimedOut`] for a pipe that nobody opens for writing within 10 seconds, or that gives
 /// nothing for 10 minutes, and for a file of the system that gives nothing for 10 seconds.
 pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
-    let kind = fs::metadata(path)?.file_type();
-    if is_pipe(kind) {
-        return read_pipe(limit, path);
+    let metadata = fs::metadata(path)?;
+    if is_pipe(metadata.file_type()) {
+        return read_patiently(limit, path, OPEN, IDLE);
     }
-    if !kind.is_file() {
+    if !metadata.is_file() {
         let message = "it is neither a file nor a pipe";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
+    let length = metadata.len();
     if length == 0 {
-        return read_silent_file(limit, path);
+        // It may be one of the system that gives bytes all the same, or is waited for, as Linux's `/proc/kmsg`.
+        return read_patiently(limit, path, OPEN, OPEN);
     }
     if length > limit {
         return Err(too_large(limit));
@@ -52,7 +57,7 @@ pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One more than it has, to meet the end of the file without more room.
     bytes.try_reserve_exact(length as usize + 1)?;
-    read_into(bytes, limit, file)
+    read_into(bytes, limit, File::open(path)?)
 }
 
 /// Reads a stream of at most 256 MiB to its end.
@@ -81,13 +86,14 @@ fn read_into(mut bytes: Vec<u8>, limit: u64, stream: impl Read) -> io::Result<Ve
     Ok(bytes)
 }
 
-/// The error of what has more bytes than `limit`.
+/// The error for more bytes than `limit`.
 pub(crate) fn too_large(limit: u64) -> io::Error {
     const MIB: u64 = 1 << 20;
 
-    let limit = match limit {
-        0..MIB => format!("{limit} bytes"),
-        _ => format!("{} MiB", limit / MIB),
+    let limit = if limit < MIB {
+        format!("{limit} bytes")
+    } else {
+        format!("{} MiB", limit / MIB)
     };
     let message = format!("it has more than {limit}, which no file of this kind has");
     io::Error::new(io::ErrorKind::FileTooLarge, message)

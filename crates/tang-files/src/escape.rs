@@ -7,26 +7,25 @@ const VALUE: usize = 200;
 /// Characters shown of a message that may quote many values.
 const MESSAGE: usize = 4000;
 
-/// A value as a message quotes it, on one line: control characters, line breaks, and whatever else is not
-/// seen on a screen (spaces but the plain one, formats, direction marks, variation selectors, private and
-/// unassigned code points) as code points such as `\u{200b}`; all other characters as they are. Of more
-/// than 200 characters the first and the last 100, with `…` between them.
+/// A value on one line, as a message quotes it: invisible characters (controls, line breaks, spaces but the plain
+/// one, formats, direction marks, variation selectors, private and unassigned code points) as code points such as
+/// `\u{200b}`, all others as they are. A value of more than 200 characters is cut to the first and the last 100,
+/// with `…` between them.
 pub fn escape_value(text: &str) -> String {
     escape(&shorten(text, VALUE))
 }
 
-/// A whole message as [`escape_value`] has a value, of up to 4,000 characters. What is escaped already stays
-/// as it is.
+/// A whole message of up to 4,000 characters, escaped as by [`escape_value`]. Escapes in it stay as they are.
 pub fn escape_message(text: &str) -> String {
     escape(&shorten(text, MESSAGE))
 }
 
-/// A text of many lines, of any length, each as [`escape_value`] has a value.
+/// A text of many lines, of any length, each escaped as by [`escape_value`].
 pub fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether nothing is seen of a character that stands behind a letter.
+/// Whether a character after a letter shows nothing.
 pub fn is_invisible(character: char) -> bool {
     match character {
         ' '..='~' | '\u{3400}'..='\u{9fff}' => false,
@@ -40,7 +39,7 @@ pub fn is_invisible(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{ffa0}'
         | '\u{e0100}'..='\u{e01ef}' => true,
-        // An accent is escaped at the beginning of a text only.
+        // After a letter, since the standard library escapes an accent at the beginning of a text.
         _ => String::from_iter(['a', character])
             .escape_debug()
             .nth(2)
@@ -63,16 +62,13 @@ fn escape(text: &str) -> String {
 
 /// The beginning and the end of a text of more than `limit` characters.
 fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
-    let start_of = |index: Option<(usize, char)>| index.map(|(start, _)| start);
-    let half = limit / 2;
-    let cut = start_of(text.char_indices().nth(half));
-    let rest = start_of(text.char_indices().nth_back(half - 1));
-    match (text.char_indices().nth(limit), cut, rest) {
-        (Some(_), Some(cut), Some(rest)) => {
-            Cow::Owned(format!("{}…{}", &text[..cut], &text[rest..]))
-        }
-        _ => Cow::Borrowed(text),
+    if text.chars().nth(limit).is_none() {
+        return Cow::Borrowed(text);
     }
+    let byte = |place: Option<(usize, char)>| place.map_or(0, |(byte, _)| byte);
+    let cut = byte(text.char_indices().nth(limit / 2));
+    let rest = byte(text.char_indices().nth_back(limit / 2 - 1));
+    Cow::Owned(format!("{}…{}", &text[..cut], &text[rest..]))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One process at a time in a folder.
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
     io,
     path::Path,
 };
@@ -18,14 +18,14 @@ pub struct FolderLock {
 }
 
 impl FolderLock {
-    /// Locks a folder that is there, by its file `.lock`, which is created if need be. A file that is
-    /// there is opened as it is, whatever it holds; a link is not followed.
+    /// Locks an existing folder by its file `.lock`, which is created if it is missing. A file that is there is
+    /// opened as it is; a link is not followed.
     ///
     /// # Errors
     ///
-    /// [`io::ErrorKind::WouldBlock`] if another process, or another part of this one, holds the lock;
-    /// [`io::ErrorKind::InvalidInput`] if `.lock` is a link, a folder, a pipe or a device; else the
-    /// file system's answer.
+    /// [`io::ErrorKind::WouldBlock`] if another process, or another part of this one, has the lock;
+    /// [`io::ErrorKind::InvalidInput`] if `.lock` is a link, a folder, a pipe or a device; else those of the
+    /// file system.
     pub fn take(folder: &Path) -> io::Result<Self> {
         let path = folder.join(LOCK_FILE);
         let file = match open(&path) {
@@ -35,54 +35,31 @@ impl FolderLock {
         }?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(io::Error::new(
-                io::ErrorKind::WouldBlock,
-                "another process is at work there",
-            )),
             Err(TryLockError::Error(error)) => Err(error),
+            Err(TryLockError::WouldBlock) => {
+                let message = "another process is at work there";
+                Err(io::Error::new(io::ErrorKind::WouldBlock, message))
+            }
         }
     }
 }
 
+/// Opens the file, or creates it. Nothing but a plain file is opened: a pipe would be waited for.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
-    let there = match fs::symlink_metadata(path) {
-        // Of what is there, only a plain file is opened: a pipe would be waited for.
-        Ok(there) if there.is_file() => there,
-        Ok(_) => return Err(no_plain_file()),
-        // This fails rather than to follow a link.
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_file() => options.open(path),
+        // This follows no link.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return options.create_new(true).open(path);
+            options.create_new(true).open(path)
         }
-        Err(error) => return Err(error),
-    };
-    let file = options.open(path)?;
-    if is_same_file(&there, &file.metadata()?) {
-        Ok(file)
-    } else {
-        Err(no_plain_file())
+        Err(error) => Err(error),
+        Ok(_) => {
+            let message = ".lock in it is a link, a folder, a pipe or a device: move it away";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
     }
-}
-
-fn no_plain_file() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        ".lock in it is a link, a folder, a pipe or a device: move it away",
-    )
-}
-
-/// Whether a link was not put in the place of the file before it was opened.
-#[cfg(unix)]
-fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
-}
-
-#[cfg(not(unix))]
-fn is_same_file(_: &Metadata, opened: &Metadata) -> bool {
-    opened.is_file()
 }
 
 #[cfg(test)]

@@ -1,5 +1,15 @@
-//! Files that an interrupt cannot leave half written, reading of files that may be anything, their kinds,
-//! the checksum that tells one from another, and text from them that is safe to show.
+//! Files written whole or not at all, reading of files that may be anything, their kinds, their checksums, and text
+//! from them that is safe to show.
+//!
+//! ```
+//! use tang_files::{read_bounded, write_atomically};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("poem.txt");
+//! write_atomically(&path, "白日依山尽".as_bytes())?;
+//! assert_eq!(read_bounded(&path)?, "白日依山尽".as_bytes());
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod atomic_file;
 mod bounded_read;

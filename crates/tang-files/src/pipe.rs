@@ -14,81 +14,38 @@ use crate::bounded_read::too_large;
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// How long a pipe is waited for.
-#[derive(Debug, Clone, Copy)]
-struct Patience {
-    /// Until somebody opens it for writing.
-    writer: Duration,
-    /// Until there is more in it, or its end.
-    bytes: Duration,
-}
-
-impl Patience {
-    /// With a pipe, whose writer may have to compute.
-    const PIPE: Self = Self {
-        writer: Duration::from_secs(10),
-        bytes: Duration::from_secs(600),
-    };
-    /// With a file of the system.
-    const FILE: Self = Self {
-        writer: Duration::from_secs(10),
-        bytes: Duration::from_secs(10),
-    };
-}
-
-/// Reads a pipe of at most `limit` bytes to its end.
-///
-/// # Errors
-///
-/// Those of the pipe, [`io::ErrorKind::FileTooLarge`] if it gives more, and
-/// [`io::ErrorKind::TimedOut`] if it keeps its reader waiting.
-pub(crate) fn read_pipe(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
-    read_patiently(limit, path, Patience::PIPE)
-}
-
-/// Reads a file of at most `limit` bytes that says it has none. It may be one of the system that gives
-/// more, or that is waited for, such as Linux's `/proc/kmsg`.
-///
-/// # Errors
-///
-/// Those of [`read_pipe`].
-pub(crate) fn read_silent_file(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
-    read_patiently(limit, path, Patience::FILE)
-}
-
-/// Another thread waits, because nothing ends a wait of the system. If it waits in vain it is
-/// left behind.
-fn read_patiently(limit: u64, path: &Path, patience: Patience) -> io::Result<Vec<u8>> {
+/// Reads a pipe of at most `limit` bytes to its end, or a file that is waited for like one: `open` is the longest
+/// wait for somebody who opens it for writing, `idle` that for more bytes or the end.
+pub(crate) fn read_patiently(
+    limit: u64,
+    path: &Path,
+    open: Duration,
+    idle: Duration,
+) -> io::Result<Vec<u8>> {
     let (sender, chunks) = mpsc::sync_channel(1);
     let pipe = path.to_owned();
+    // Another thread waits, because nothing ends a wait of the system; after a time-out it is abandoned.
     thread::Builder::new().spawn(move || {
         if let Err(error) = send(&pipe, &sender) {
-            // Nobody listens any more to what comes too late.
+            // Nobody listens any more to an error that comes too late.
             let _ = sender.send(Err(error));
         }
     })?;
-
-    let timed_out = |message: String| Err(io::Error::new(io::ErrorKind::TimedOut, message));
-    match chunks.recv_timeout(patience.writer) {
-        Ok(opened) => drop(opened?),
-        Err(_) => {
-            let seconds = patience.writer.as_secs();
-            return timed_out(format!("nobody writes to it: waited {seconds} s"));
-        }
-    }
     let mut bytes = Vec::new();
+    let (mut wait, mut complaint) = (open, "nobody writes to it: waited");
     loop {
-        match chunks.recv_timeout(patience.bytes) {
+        match chunks.recv_timeout(wait) {
             Ok(chunk) => bytes.extend(chunk?),
             Err(RecvTimeoutError::Disconnected) => return Ok(bytes),
             Err(RecvTimeoutError::Timeout) => {
-                let seconds = patience.bytes.as_secs();
-                return timed_out(format!("it gave nothing for {seconds} s"));
+                let message = format!("{complaint} {} s", wait.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
         }
         if bytes.len() as u64 > limit {
             return Err(too_large(limit));
         }
+        (wait, complaint) = (idle, "it gave nothing for");
     }
 }
 
@@ -116,10 +73,8 @@ mod tests {
 
     use super::*;
 
-    const IMPATIENT: Patience = Patience {
-        writer: Duration::from_millis(200),
-        bytes: Duration::from_millis(200),
-    };
+    const LONG: Duration = Duration::from_secs(10);
+    const SHORT: Duration = Duration::from_millis(200);
 
     fn pipe(folder: &tempfile::TempDir) -> std::path::PathBuf {
         let path = folder.path().join("pipe");
@@ -136,12 +91,12 @@ mod tests {
         for bytes in [&bytes[..], b"text", b""] {
             let (end, wanted) = (path.clone(), bytes.to_vec());
             let writer = thread::spawn(move || fs::write(end, wanted));
-            assert_eq!(read_pipe(1 << 20, &path).unwrap(), bytes);
+            assert_eq!(read_patiently(1 << 20, &path, LONG, LONG).unwrap(), bytes);
             writer.join().unwrap().unwrap();
         }
         let end = path.clone();
         let writer = thread::spawn(move || fs::write(end, vec![0; 3_000_000]));
-        let error = read_pipe(200_000, &path).unwrap_err();
+        let error = read_patiently(200_000, &path, LONG, LONG).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         // Its reader has gone.
         let error = writer.join().unwrap().unwrap_err();
@@ -153,10 +108,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = pipe(&folder);
         let start = Instant::now();
-        let error = read_patiently(100, &path, IMPATIENT).unwrap_err();
+        let error = read_patiently(100, &path, SHORT, SHORT).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(error.to_string().contains("nobody writes"), "{error}");
-        assert!(start.elapsed() < Patience::PIPE.writer);
+        assert!(start.elapsed() < LONG);
         // Lets the thread that waits for it go.
         drop(OpenOptions::new().write(true).open(&path).unwrap());
     }
@@ -172,7 +127,7 @@ mod tests {
             end.write_all(b"half").unwrap();
             wait.recv().unwrap_err();
         });
-        let error = read_patiently(100, &path, IMPATIENT).unwrap_err();
+        let error = read_patiently(100, &path, SHORT, SHORT).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!(error.to_string().contains("gave nothing"), "{error}");
         drop(done);

@@ -1,8 +1,8 @@
-//! Text in encodings whose characters have two bytes each, or four.
+//! Text in encodings of two or four bytes per character.
 
 use crate::FileKind;
 
-/// The encoding without a mark of its own, told by what the characters would be. `None` for other bytes.
+/// The encoding of bytes without a mark, told by the characters that they would be. `None` for other bytes.
 pub(crate) fn wide_text(bytes: &[u8]) -> Option<FileKind> {
     let pairs = |read: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks();
@@ -13,10 +13,10 @@ pub(crate) fn wide_text(bytes: &[u8]) -> Option<FileKind> {
         is_verse(fours.iter().map(|four| read(*four)))
     };
     [
-        (FileKind::Utf32Le, fours(u32::from_le_bytes)),
-        (FileKind::Utf32Be, fours(u32::from_be_bytes)),
-        (FileKind::Utf16Le, pairs(u16::from_le_bytes)),
-        (FileKind::Utf16Be, pairs(u16::from_be_bytes)),
+        (FileKind::UTF_32_LE, fours(u32::from_le_bytes)),
+        (FileKind::UTF_32_BE, fours(u32::from_be_bytes)),
+        (FileKind::UTF_16_LE, pairs(u16::from_le_bytes)),
+        (FileKind::UTF_16_BE, pairs(u16::from_be_bytes)),
     ]
     .into_iter()
     .find_map(|(kind, is_it)| is_it.then_some(kind))
@@ -55,24 +55,24 @@ mod tests {
         for (bytes, kind) in [
             (
                 marked(b"\xff\xfe", utf_16(u16::to_le_bytes)),
-                FileKind::Utf16,
+                FileKind::UTF_16,
             ),
             (
                 marked(b"\xfe\xff", utf_16(u16::to_be_bytes)),
-                FileKind::Utf16,
+                FileKind::UTF_16,
             ),
             (
                 marked(b"\xff\xfe\0\0", utf_32(u32::to_le_bytes)),
-                FileKind::Utf32,
+                FileKind::UTF_32,
             ),
             (
                 marked(b"\0\0\xfe\xff", utf_32(u32::to_be_bytes)),
-                FileKind::Utf32,
+                FileKind::UTF_32,
             ),
-            (utf_16(u16::to_le_bytes), FileKind::Utf16Le),
-            (utf_16(u16::to_be_bytes), FileKind::Utf16Be),
-            (utf_32(u32::to_le_bytes), FileKind::Utf32Le),
-            (utf_32(u32::to_be_bytes), FileKind::Utf32Be),
+            (utf_16(u16::to_le_bytes), FileKind::UTF_16_LE),
+            (utf_16(u16::to_be_bytes), FileKind::UTF_16_BE),
+            (utf_32(u32::to_le_bytes), FileKind::UTF_32_LE),
+            (utf_32(u32::to_be_bytes), FileKind::UTF_32_BE),
         ] {
             assert_eq!(FileKind::of(&bytes), Some(kind));
             assert_eq!(FileKind::of(&bytes.repeat(200)), Some(kind));
@@ -82,6 +82,6 @@ mod tests {
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
             .collect();
-        assert_eq!(FileKind::of(&dense), Some(FileKind::Utf16Le));
+        assert_eq!(FileKind::of(&dense), Some(FileKind::UTF_16_LE));
     }
 }

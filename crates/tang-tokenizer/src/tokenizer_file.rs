@@ -85,7 +85,7 @@ impl Vocabulary {
             serde_json::from_slice(text).map_err(|error| TokenizerError::Json {
                 path: path.to_owned(),
                 reason: match FileKind::of(text) {
-                    None | Some(FileKind::Json) => escape_value(&error.to_string()),
+                    None | Some(FileKind::JSON) => escape_value(&error.to_string()),
                     Some(kind) => kind.to_string(),
                 },
             })?;

@@ -20,7 +20,7 @@ const PRINTED: &str = "only tang-cli, xtask and examples print; return the value
 /// The files that run programs: npm by the user's path, in an empty folder; a peer and a Python that a flag
 /// names; this program itself; and whatever a chore needs.
 const RUNS_PROGRAMS: [&str; 6] = [
-    "crates/tang-corpus/src/fetch.rs",
+    "crates/tang-corpus/src/source/npm.rs",
     "crates/tang-cli/src/peer.rs",
     "crates/tang-lab/src/torch_peer.rs",
     "crates/tang-lab/src/bench_decode.rs",

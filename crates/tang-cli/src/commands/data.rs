@@ -41,7 +41,7 @@ pub fn run(options: &Options) -> Result<()> {
             poems
         }
         // A corpus that was changed may be the user's own work.
-        (None, Err(error)) if !matches!(error, CorpusError::NotBuilt { .. }) => {
+        (None, Err(error)) if !matches!(error, CorpusError::NotBuilt(_)) => {
             return Err(error.into());
         }
         _ => build_corpus(from, &folder, &StopRequest::watch()?)?.poems,

@@ -101,7 +101,7 @@ fn poems(path: Option<&Path>) -> Result<Option<Vec<String>>> {
         Some(file) if !file.is_dir() => Ok(Some(read_corpus(file)?.poems)),
         Some(_) => Ok(Some(folder.poems()?)),
         None => match folder.poems() {
-            Err(error @ CorpusError::NotBuilt { .. }) => {
+            Err(error @ CorpusError::NotBuilt(_)) => {
                 note(format_args!("{error}; the corpus column stays blank"));
                 Ok(None)
             }

@@ -45,16 +45,11 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         return Some("`tang train` trains one; --checkpoint names another folder");
     }
     match error.downcast_ref() {
-        Some(CorpusError::NotBuilt { .. }) => {
-            Some("`tang data` builds it; --corpus names another one")
+        Some(CorpusError::NotBuilt(_)) => Some("`tang data` builds it; --corpus names another one"),
+        Some(CorpusError::Foreign(_)) => Some("--out names another folder"),
+        Some(CorpusError::Fetch(_) | CorpusError::Changed(_)) => {
+            Some("`tang data --from PATH` reads other poems")
         }
-        Some(CorpusError::Foreign { .. }) => Some("--out names another folder"),
-        Some(
-            CorpusError::NpmMissing { .. }
-            | CorpusError::NpmFailed { .. }
-            | CorpusError::NpmTimedOut { .. }
-            | CorpusError::Changed { .. },
-        ) => Some("`tang data --from PATH` reads other poems"),
         _ => training::hint(error),
     }
 }

@@ -33,7 +33,7 @@ fn a_missing_model_is_told_with_what_to_do() {
     fails(
         &["bench-cache"],
         1,
-        "checkpoints/tang-4l holds no model (config.json is missing): train one with `tang train`",
+        "checkpoints/tang-4l holds no model (config.json is missing): train one",
     );
     fails(&["report"], 2, "--checkpoint <DIR>");
 }

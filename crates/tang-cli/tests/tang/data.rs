@@ -75,7 +75,7 @@ fn a_changed_file_of_a_corpus_is_left_alone() {
     fails(
         &build,
         1,
-        "val.txt is there already and was not written by `tang data`",
+        "val.txt is there already and was not written with a corpus",
     );
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
     // As the messages say.
@@ -88,7 +88,7 @@ fn a_changed_file_of_a_corpus_is_left_alone() {
         fails(
             words,
             1,
-            "SHA256SUMS is there already and was not written by `tang data`",
+            "SHA256SUMS is there already and was not written with a corpus",
         );
     }
 }
@@ -119,7 +119,7 @@ fn checksums_of_others_own_no_file() {
     fs::write(&notes, "my own notes").unwrap();
     let sums = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  photo.png\n";
     fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();
-    let message = "SHA256SUMS is there already and was not written by `tang data`";
+    let message = "SHA256SUMS is there already and was not written with a corpus";
     fails(
         &["data", "--from", SAMPLE, "--out", argument(&folder)],
         1,
@@ -148,7 +148,7 @@ fn files_that_it_did_not_write_are_left_alone() {
     fails(
         &["data", "--from", SAMPLE, "--out", argument(&folder)],
         1,
-        "was not written by `tang data`",
+        "was not written with a corpus",
     );
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my own notes");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

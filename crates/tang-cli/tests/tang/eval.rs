@@ -51,7 +51,7 @@ fn bad_input_is_refused() {
     fails(
         &["eval", "--checkpoint", &model],
         1,
-        "no corpus in data: run `tang data`",
+        "no corpus in data: build it",
     );
     for (more, code, wanted) in [
         (["--poems", "0"].as_slice(), 2, "0 is not in 1.."),

@@ -171,7 +171,7 @@ fn what_cannot_be_looked_up_is_refused() {
         (
             vec!["春", "--corpus", argument(&folder)],
             1,
-            "run `tang data` to build it",
+            "`tang data` builds it",
         ),
         (
             vec!["春", "--corpus", changed],

@@ -6,77 +6,21 @@ use tang_files::escape_value;
 
 use crate::ModelError;
 
-/// Fields that say nothing about the logits: how a model was made, how text is drawn from it, how its
-/// memory is used, and what heads of other kinds would need.
-const WITHOUT_EFFECT: &[&str] = &[
-    "attn_implementation",
-    "bad_words_ids",
-    "begin_suppress_tokens",
-    "chunk_size_feed_forward",
-    "diversity_penalty",
-    "do_sample",
-    "dtype",
-    "early_stopping",
-    "encoder_no_repeat_ngram_size",
-    "exponential_decay_length_penalty",
-    "finetuning_task",
-    "gradient_checkpointing",
-    "id2label",
-    "ignore_index",
-    "initializer_range",
-    "is_decoder",
-    "is_llama_config",
-    "keys_to_ignore_at_inference",
-    "label2id",
-    "length_penalty",
-    "max_length",
-    "max_new_tokens",
-    "max_sequence_length",
-    "min_length",
-    "model_max_length",
-    "model_type",
-    "n_ctx",
-    "n_special",
-    "name_or_path",
-    "no_repeat_ngram_size",
-    "num_beam_groups",
-    "num_beams",
-    "num_labels",
-    "num_return_sequences",
-    "output_attentions",
-    "output_hidden_states",
-    "output_past",
-    "output_scores",
-    "predict_special_tokens",
-    "prefix",
-    "pretraining_tp",
-    "problem_type",
-    "remove_invalid_values",
-    "reorder_and_upcast_attn",
-    "repetition_penalty",
-    "return_dict",
-    "return_dict_in_generate",
-    "summary_activation",
-    "summary_proj_to_labels",
-    "summary_type",
-    "summary_use_proj",
-    "suppress_tokens",
-    "task_specific_params",
-    "temperature",
-    "tokenizer_class",
-    "top_k",
-    "top_p",
-    "torch_dtype",
-    "torchscript",
-    "transformers.js_config",
-    "transformers_version",
-    "typical_p",
-    "unsloth_fixed",
-    "unsloth_version",
-    "use_bfloat16",
-    "use_cache",
-    "xla_device",
-];
+/// Fields that do not change the logits: of training, of drawing text, of memory, and of other kinds of heads.
+const WITHOUT_EFFECT: &str = "\
+    attn_implementation bad_words_ids begin_suppress_tokens chunk_size_feed_forward \
+    diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size \
+    exponential_decay_length_penalty finetuning_task gradient_checkpointing id2label ignore_index \
+    initializer_range is_decoder is_llama_config keys_to_ignore_at_inference label2id \
+    length_penalty max_length max_new_tokens max_sequence_length min_length model_max_length \
+    model_type n_ctx n_special name_or_path no_repeat_ngram_size num_beam_groups num_beams \
+    num_labels num_return_sequences output_attentions output_hidden_states output_past \
+    output_scores predict_special_tokens prefix pretraining_tp problem_type remove_invalid_values \
+    reorder_and_upcast_attn repetition_penalty return_dict return_dict_in_generate \
+    summary_activation summary_proj_to_labels summary_type summary_use_proj suppress_tokens \
+    task_specific_params temperature tokenizer_class top_k top_p torch_dtype torchscript \
+    transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version \
+    use_bfloat16 use_cache xla_device";
 
 /// Beginnings and endings of names of such fields: private ones, dropout, which only training has, and
 /// tokens with a task in a text.
@@ -84,13 +28,8 @@ const START_WITHOUT_EFFECT: char = '_';
 const ENDS_WITHOUT_EFFECT: [&str; 3] = ["dropout", "_pdrop", "_token_id"];
 
 /// Multipliers that change nothing if they are 1.
-const ONE_WITHOUT_EFFECT: &[&str] = &[
-    "embedding_multiplier",
-    "logit_scale",
-    "logits_scaling",
-    "partial_rotary_factor",
-    "residual_multiplier",
-];
+const ONE_WITHOUT_EFFECT: &str = "embedding_multiplier logit_scale logits_scaling \
+    partial_rotary_factor residual_multiplier";
 
 /// The fields of a JSON object that have not been read yet.
 pub(crate) struct ConfigFields {
@@ -99,25 +38,20 @@ pub(crate) struct ConfigFields {
 }
 
 impl ConfigFields {
-    /// The fields of `json`; `place` is where it stands, for error messages.
+    /// The fields of `json`; `place` is its name in error messages.
     pub(crate) fn new(place: &str, json: Value) -> Result<Self, ModelError> {
         match json {
             Value::Object(left) => Ok(Self {
                 place: place.to_owned(),
                 left,
             }),
-            other => Err(config_error(format!(
-                "`{place}` is {}, wanted an object",
-                shown(&other)
-            ))),
+            other => Err(ModelError::Config {
+                reason: format!("`{place}` is {}, wanted an object", shown(&other)),
+            }),
         }
     }
 
     /// Takes a field, which may be missing or null.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Config`] if it is of another type.
     pub(crate) fn optional<T: DeserializeOwned>(
         &mut self,
         key: &str,
@@ -128,11 +62,7 @@ impl ConfigFields {
         }
     }
 
-    /// Takes a field that goes by any of these names, or its default if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Config`] if it is of another type, or two of the names have different values.
+    /// Takes a field that goes by any of these names, with one value under all, or its default if it is missing.
     pub(crate) fn or<T: DeserializeOwned + PartialEq>(
         &mut self,
         names: &[&str],
@@ -147,35 +77,56 @@ impl ConfigFields {
             if let Some((first, other)) = &found
                 && *other != value
             {
-                return Err(config_error(format!(
-                    "`{first}` and `{name}` are one field with two values"
-                )));
+                return Err(ModelError::Config {
+                    reason: format!("`{first}` and `{name}` are one field with two values"),
+                });
             }
             found = Some((name, value));
         }
         Ok(found.map_or(default, |(_, value)| value))
     }
 
-    /// Checks that nothing is left that could change the logits. Null, false and what is empty switch
+    /// Takes the name of an activation, which has to be one of `names`; the first if it is missing.
+    pub(crate) fn check_activation(&mut self, key: &str, names: &[&str]) -> Result<(), ModelError> {
+        let got = self.or(&[key], names[0].to_owned())?;
+        if names.contains(&got.as_str()) {
+            return Ok(());
+        }
+        let (got, wanted) = (escape_value(&got), names[0]);
+        Err(ModelError::Unsupported {
+            reason: format!("activation `{got}` instead of `{wanted}`"),
+        })
+    }
+
+    /// Takes a list of entries of `known`, which may be missing.
+    pub(crate) fn check_each(&mut self, key: &str, known: &[&str]) -> Result<(), ModelError> {
+        let list: Option<Vec<String>> = self.optional(key)?;
+        let unknown = |name: &String| !known.contains(&name.as_str());
+        match list.into_iter().flatten().find(unknown) {
+            None => Ok(()),
+            Some(name) => Err(ModelError::Unsupported {
+                reason: format!("`{}` in `{key}`", escape_value(&name)),
+            }),
+        }
+    }
+
+    /// Checks that nothing is left that could change the logits. Null, false and empty values switch
     /// nothing on.
-    ///
-    /// # Errors
-    ///
-    /// [`ModelError::Unsupported`] naming the first field.
     pub(crate) fn finish(self) -> Result<(), ModelError> {
-        let place = self.place;
+        let is_in = |names: &str, key: &str| names.split(' ').any(|name| name == key);
         let unknown = self.left.into_iter().find(|(key, value)| {
-            let has_effect = !WITHOUT_EFFECT.contains(&key.as_str())
+            let has_effect = !is_in(WITHOUT_EFFECT, key)
                 && !key.starts_with(START_WITHOUT_EFFECT)
                 && !ENDS_WITHOUT_EFFECT.iter().any(|end| key.ends_with(end));
-            let is_one = ONE_WITHOUT_EFFECT.contains(&key.as_str()) && value.as_f64() == Some(1.0);
+            let is_one = is_in(ONE_WITHOUT_EFFECT, key) && value.as_f64() == Some(1.0);
             has_effect && !is_one && !is_off(value)
         });
         match unknown {
             None => Ok(()),
             Some((key, value)) => Err(ModelError::Unsupported {
                 reason: format!(
-                    "`{place}` has `{}`: {}, which may change the logits",
+                    "`{}` has `{}`: {}, which may change the logits",
+                    self.place,
                     escape_value(&key),
                     shown(&value)
                 ),
@@ -184,9 +135,12 @@ impl ConfigFields {
     }
 
     fn parse<T: DeserializeOwned>(&self, key: &str, value: Value) -> Result<T, ModelError> {
-        serde_json::from_value(value).map_err(|e| {
-            let problem = escape_value(&e.to_string());
-            config_error(format!("`{key}` of `{}`: {problem}", self.place))
+        serde_json::from_value(value).map_err(|error| ModelError::Config {
+            reason: format!(
+                "`{key}` of `{}`: {}",
+                self.place,
+                escape_value(&error.to_string())
+            ),
         })
     }
 }
@@ -202,12 +156,8 @@ fn is_off(value: &Value) -> bool {
     }
 }
 
-fn config_error(reason: String) -> ModelError {
-    ModelError::Config { reason }
-}
-
 /// A value of a file in an error message.
-pub(crate) fn shown(value: &Value) -> String {
+fn shown(value: &Value) -> String {
     escape_value(&value.to_string())
 }
 
@@ -252,7 +202,8 @@ mod tests {
         let json = json!({
             "sliding_window": null, "use_qk_norm": false, "pruned_heads": {}, "layer_kinds": [],
             "quantization": "", "logit_scale": 1.0, "residual_multiplier": 1, "pad_token_id": 7,
-            "_name_or_path": "gpt2", "use_cache": true, "attn_pdrop": 0.1, "embedding_dropout": 0.2, "temperature": 0.7, "dtype": "float16",
+            "_name_or_path": "gpt2", "use_cache": true, "attn_pdrop": 0.1, "embedding_dropout": 0.2,
+            "temperature": 0.7, "dtype": "float16",
             "mask_token_id": 4, "eos_token_id": [1, 2], "ignore_index": -100, "model_max_length": 2048,
         });
         fields(json).finish().unwrap();

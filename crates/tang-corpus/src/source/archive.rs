@@ -9,11 +9,11 @@ use flate2::read::MultiGzDecoder;
 use tang_files::{FileKind, read_stream_at_most};
 use tar::{Archive, Entry};
 
-use crate::{
-    CorpusError, Progress, Step,
-    inflated::{Inflated, Meter},
+use super::{
+    inflated::{Inflated, Meter, Packed},
     poem_files::{self, PoemFiles},
 };
+use crate::{CorpusError, Progress, Step};
 
 /// The most that is read between the bytes of two files: their headers, with long names and the like.
 const MAX_HEADERS: u64 = 1 << 20;
@@ -21,7 +21,7 @@ const MAX_HEADERS: u64 = 1 << 20;
 const SAMPLE: u64 = 4_096;
 
 /// The texts of all poem files in the archive, whose one top folder may have any name. `path` is
-/// what errors call it.
+/// its name in errors.
 ///
 /// It is read to its last byte, so that the checksum and length of the compressed data are verified.
 pub(crate) fn read_archive(
@@ -37,25 +37,29 @@ pub(crate) fn read_archive(
         },
     };
 
-    let meter = Meter::default();
-    let mut stream = MultiGzDecoder::new(meter.packed(bytes));
+    let meter = &Meter::default();
+    let mut stream = MultiGzDecoder::new(Packed { rest: bytes, meter });
     let mut sample = Vec::new();
     let begun = stream.by_ref().take(SAMPLE).read_to_end(&mut sample);
     begun.map_err(failed)?;
-    if !may_be_tar(&sample) {
-        return Err(CorpusError::Kind {
-            path: path.to_owned(),
-            kind: FileKind::Gzip,
-        });
+    // Binary may be a damaged archive.
+    if !matches!(
+        FileKind::of(&sample),
+        Some(FileKind::TAR | FileKind::BINARY)
+    ) {
+        let fault = format!("is {}", FileKind::GZIP);
+        return Err(CorpusError::unreadable(path, fault));
     }
 
     let mut files = PoemFiles::default();
-    let mut archive = Archive::new(meter.inflated(Cursor::new(sample).chain(stream)));
-    meter.allow(MAX_HEADERS);
+    let stream = Cursor::new(sample).chain(stream);
+    let mut archive = Archive::new(Inflated { stream, meter });
+    meter.allowed.set(MAX_HEADERS);
     for entry in archive.entries().map_err(failed)? {
         let mut entry = entry.map_err(failed)?;
         let inner: PathBuf = entry.path().map_err(failed)?.into_owned();
-        meter.allow(size_in_archive(&entry).map_err(failed)?);
+        let size = size_in_archive(&entry).map_err(failed)?;
+        meter.allowed.set(size);
         if let Some(number) = number_below_top(&inner) {
             if !entry.header().entry_type().is_file() && !is_sparse(&entry) {
                 let message = format!("{} in it is no plain file", inner.display());
@@ -63,35 +67,31 @@ pub(crate) fn read_archive(
             }
             let json = read_stream_at_most(files.room(), &mut entry)
                 .map_err(CorpusError::io("read", &inner))?;
-            files.add(number, poem_files::parse(&inner, &json)?, json.len());
+            files.add(number, &inner, &json)?;
         }
-        // The next header, and what is left of this file before it.
-        meter.allow(MAX_HEADERS.saturating_add(size_in_archive(&entry).map_err(failed)?));
+        // The next header, and the rest of this file before it.
+        meter.allowed.set(MAX_HEADERS.saturating_add(size));
         on_progress(Progress {
             step: Step::Read,
-            done: meter.packed_bytes(),
+            done: meter.packed.get(),
             total: Some(bytes.len() as u64),
         });
     }
-    read_rest(archive.into_inner(), &meter).map_err(failed)?;
+    read_rest(archive.into_inner(), meter).map_err(failed)?;
     files.in_order(path)
 }
 
 /// The number of a poem file, by its path in the archive.
 fn number_below_top(path: &Path) -> Option<u32> {
-    let below_top: PathBuf = path
-        .components()
-        .filter(|part| *part != Component::CurDir)
-        .skip(1)
-        .collect();
-    poem_files::number_in_collection(&below_top)
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    poem_files::number_in_collection(&parts.skip(1).collect::<PathBuf>())
 }
 
 fn is_sparse(entry: &Entry<impl Read>) -> bool {
     entry.header().entry_type().is_gnu_sparse()
 }
 
-/// The bytes that a file takes in the archive, without the holes of a sparse one.
+/// Bytes of a file in the archive, without the holes of a sparse one.
 fn size_in_archive(entry: &Entry<impl Read>) -> io::Result<u64> {
     if is_sparse(entry) {
         entry.header().entry_size()
@@ -100,18 +100,13 @@ fn size_in_archive(entry: &Entry<impl Read>) -> io::Result<u64> {
     }
 }
 
-/// Whether data that begins like this is a tar archive, or a damaged one.
-fn may_be_tar(sample: &[u8]) -> bool {
-    matches!(FileKind::of(sample), Some(FileKind::Tar | FileKind::Binary))
-}
-
-/// Reads what follows the last entry, which is nothing but zeros.
+/// Reads the bytes after the last entry, which are nothing but zeros.
 fn read_rest(mut rest: Inflated<impl Read>, meter: &Meter) -> io::Result<()> {
     let damaged = |message| Err(io::Error::new(io::ErrorKind::InvalidData, message));
-    if meter.has_ended() {
+    if meter.has_ended.get() {
         return damaged("it ends without the zeros that end an archive");
     }
-    meter.allow(u64::MAX);
+    meter.allowed.set(u64::MAX);
     let mut buffer = [0; 8_192];
     loop {
         match rest.read(&mut buffer)? {

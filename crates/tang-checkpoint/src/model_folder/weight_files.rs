@@ -1,7 +1,7 @@
-//! The files of a checkpoint folder that hold the weights: one, or shards with an index.
+//! The files of a model folder with the weights: one, or shards with an index.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Component, Path},
 };
@@ -9,15 +9,16 @@ use std::{
 use serde::Deserialize;
 use tang_files::{escape_value, read_bounded};
 
-use crate::{ModelError, host_tensor::HostTensor, json_file, tensor_file::TensorFile};
+use super::{TensorFile, json_file};
+use crate::ModelError;
 
-/// The file of a checkpoint folder that holds the weights.
-pub const WEIGHTS_FILE: &str = "model.safetensors";
-/// The file that says which shard holds which tensor, if there are several.
+/// The file with all weights.
+pub(crate) const WEIGHTS_FILE: &str = "model.safetensors";
+/// The file that says which shard has which tensor, if there are several.
 const INDEX_FILE: &str = "model.safetensors.index.json";
 /// Most bytes of all shards together, as many as one file may have.
 const MAX_BYTES: u64 = 1 << 30;
-/// Beginnings and endings of files in which other programs keep weights.
+/// Beginnings and endings of the names of weights that other programs write.
 const OTHER_FORMATS: [(&str, &str); 9] = [
     ("pytorch_model", ".bin"),
     ("model", ".bin"),
@@ -30,69 +31,44 @@ const OTHER_FORMATS: [(&str, &str); 9] = [
     ("", ".onnx"),
 ];
 
-/// All tensors of a folder that are wanted, and the text beside them.
-pub(crate) struct StoredWeights {
-    /// A name may stand in two shards.
-    pub tensors: Vec<(String, HostTensor)>,
-    pub metadata: BTreeMap<String, String>,
-}
-
-impl From<TensorFile> for StoredWeights {
-    fn from(TensorFile { tensors, metadata }: TensorFile) -> Self {
-        Self {
-            tensors: tensors.into_iter().collect(),
-            metadata,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// Where a folder has its weights, for error messages.
+/// The file of a folder that has the weights or lists their shards. One file goes before shards, as in
+/// transformers.
 pub(crate) fn weights_name(folder: &Path) -> &'static str {
-    match is_sharded(folder) {
-        true => INDEX_FILE,
-        false => WEIGHTS_FILE,
+    if !folder.join(WEIGHTS_FILE).exists() && folder.join(INDEX_FILE).exists() {
+        INDEX_FILE
+    } else {
+        WEIGHTS_FILE
     }
 }
 
-/// Reads the tensors of which the name is wanted; no others, whatever they are stored as.
-///
-/// # Errors
-///
-/// [`ModelError::NoModel`] if there are no weights, [`ModelError::OtherFormat`] if there are some of another
-/// program; [`ModelError::Damaged`] if a file is damaged, or an index names a file that is not in the
-/// folder.
+/// Reads the tensors whose name is wanted; no others, of whatever type they are.
 pub(crate) fn read_weights(
     folder: &Path,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<StoredWeights, ModelError> {
-    if is_sharded(folder) {
-        return read_shards(folder, is_wanted);
+) -> Result<TensorFile, ModelError> {
+    let path = folder.join(weights_name(folder));
+    if path.ends_with(INDEX_FILE) {
+        read_shards(folder, &path, is_wanted)
+    } else if path.exists() {
+        TensorFile::read(&path, is_wanted)
+    } else {
+        Err(missing(folder))
     }
-    let path = folder.join(WEIGHTS_FILE);
-    if !path.exists() {
-        return Err(missing(folder));
-    }
-    Ok(TensorFile::read(&path, is_wanted)?.into())
-}
-
-/// One file goes before shards, as in transformers.
-fn is_sharded(folder: &Path) -> bool {
-    !folder.join(WEIGHTS_FILE).exists() && folder.join(INDEX_FILE).exists()
 }
 
 fn read_shards(
     folder: &Path,
+    index_path: &Path,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<StoredWeights, ModelError> {
-    let index_path = folder.join(INDEX_FILE);
-    let damaged = |reason: String| ModelError::damaged(&index_path, reason);
-    let bytes = read_bounded(&index_path).map_err(ModelError::io(&index_path))?;
-    let Index { weight_map } = json_file::parse(&bytes, &index_path)?;
+) -> Result<TensorFile, ModelError> {
+    let damaged = |reason: String| Err(ModelError::damaged(index_path, reason));
+    let bytes = read_bounded(index_path).map_err(ModelError::io(index_path))?;
+    let Index { weight_map } = json_file::parse(&bytes, index_path)?;
     let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, file) in &weight_map {
         files.entry(file).or_default().push(name);
@@ -101,93 +77,100 @@ fn read_shards(
     for file in files.keys() {
         let shown = escape_value(file);
         if !is_plain_name(file) {
-            let reason = format!("`{shown}` is not the name of a file in this folder");
-            return Err(damaged(reason));
+            return damaged(format!(
+                "`{shown}` is not the name of a file in this folder"
+            ));
         }
-        let path = folder.join(file);
-        let found = fs::metadata(&path);
-        if !found.as_ref().is_ok_and(fs::Metadata::is_file) {
-            let reason = format!(
-                "the file `{shown}` with part of the weights is missing: fetch it into the same folder"
-            );
-            return Err(damaged(reason));
+        match fs::metadata(folder.join(file)) {
+            Ok(found) if found.is_file() => size += found.len(),
+            _ => {
+                return damaged(format!(
+                    "the file `{shown}` with part of the weights is missing: fetch it into the same folder"
+                ));
+            }
         }
-        size += found.map_err(ModelError::io(&path))?.len();
     }
     if size > MAX_BYTES {
-        let reason = format!(
-            "its {} files have {size} bytes together: at most {MAX_BYTES} are read",
-            files.len()
-        );
-        return Err(damaged(reason));
+        let count = files.len();
+        return damaged(format!(
+            "its {count} files have {size} bytes together: at most {MAX_BYTES} are read"
+        ));
     }
-    let mut all = StoredWeights {
+    let mut all = TensorFile {
         tensors: Vec::new(),
         metadata: BTreeMap::new(),
     };
-    for (file, mut names) in files {
+    for (file, names) in files {
         let shard = TensorFile::read(&folder.join(file), &is_wanted)?;
-        names.retain(|name| is_wanted(name) && !shard.tensors.contains_key(*name));
-        if let Some(name) = names.first() {
-            let reason = format!(
+        let found: BTreeSet<&str> = shard
+            .tensors
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let is_missing = |name: &&str| is_wanted(name) && !found.contains(name);
+        if let Some(name) = names.into_iter().find(is_missing) {
+            return damaged(format!(
                 "tensor `{}` is not in {}, where it should be: fetch all files of the model again",
                 escape_value(name),
                 escape_value(file)
-            );
-            return Err(damaged(reason));
+            ));
         }
         all.tensors.extend(shard.tensors);
         for (key, value) in shard.metadata {
-            let other = all.metadata.insert(key, value.clone());
-            if other.is_some_and(|other| other != value) {
-                let reason = format!(
+            if all.metadata.get(&key).is_some_and(|other| *other != value) {
+                return damaged(format!(
                     "{} belongs to another model than the files before it: fetch all files again",
                     escape_value(file)
-                );
-                return Err(damaged(reason));
+                ));
             }
+            all.metadata.insert(key, value);
         }
     }
     Ok(all)
 }
 
-/// Whether a name from a file leads to a file of the same folder. A link that lies there may lead out of
-/// it: who made the folder made the link.
+/// Whether a name from a file leads to a file of the same folder. A link there may lead out of it: the maker of
+/// the folder made the link.
 fn is_plain_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_one = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
     is_one && !name.contains(['/', '\\', ':', '\0'])
 }
 
-/// Why a folder has no weights.
+/// The reason why a folder has no weights.
 fn missing(folder: &Path) -> ModelError {
-    let path = folder.to_owned();
-    let mut names: Vec<String> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: BTreeSet<String> = entries
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    names.sort_unstable();
     let is_other = |name: &&String| {
         let mut formats = OTHER_FORMATS.iter();
         formats.any(|(start, end)| name.starts_with(start) && name.ends_with(end))
     };
-    let is_shard = |name: &String| name.contains("-of-") && name.ends_with(".safetensors");
     if let Some(found) = names.iter().find(is_other) {
-        let found = found.clone();
-        return ModelError::OtherFormat { path, found };
+        let reason = format!(
+            "its weights are in `{}`, which is not read: load the model in Python with Hugging Face transformers, \
+             and write it with `model.save_pretrained(folder, safe_serialization=True)`",
+            escape_value(found)
+        );
+        return ModelError::damaged(folder, reason);
     }
-    let missing = match names.iter().any(is_shard) {
-        true => format!("{WEIGHTS_FILE}, or {INDEX_FILE} for the parts that are there,"),
-        false => WEIGHTS_FILE.to_owned(),
+    let is_shard = |name: &String| name.contains("-of-") && name.ends_with(".safetensors");
+    let missing = if names.iter().any(is_shard) {
+        format!("{WEIGHTS_FILE}, or {INDEX_FILE} for the parts that are there,")
+    } else {
+        WEIGHTS_FILE.to_owned()
     };
-    ModelError::NoModel { path, missing }
+    ModelError::NoModel {
+        path: folder.to_owned(),
+        missing,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_tensor::HostTensor;
 
     fn tensor(value: f32) -> HostTensor {
         HostTensor::new(vec![1], vec![value])
@@ -201,7 +184,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), tensor(*value)))
                 .collect();
-            let bytes = TensorFile::to_bytes(&tensors, BTreeMap::new());
+            let bytes = TensorFile::to_bytes(&tensors, &BTreeMap::new());
             fs::write(folder.path().join(name), bytes).unwrap();
         };
         write("one.safetensors", &[("a", 1.0), ("b", 2.0)]);
@@ -308,7 +291,7 @@ mod tests {
             .unwrap()
             .to_string();
         assert!(error.contains("for the parts that are there"), "{error}");
-        // What a trainer leaves is not the weights.
+        // Files of a trainer are not the weights.
         let empty = tempfile::tempdir().unwrap();
         for name in [
             "training_args.bin",

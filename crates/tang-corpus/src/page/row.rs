@@ -1,6 +1,13 @@
 //! One row of a page: runs of Han characters between marks and spaces.
 
+use std::mem;
+
 use tang_prosody::{is_han, line_mark};
+
+use super::{
+    run::{NUMERALS, Run},
+    verses::Verses,
+};
 
 /// Brackets around notes of an editor.
 const BRACKETS: [(&[char], &[char]); 4] = [
@@ -9,104 +16,50 @@ const BRACKETS: [(&[char], &[char]); 4] = [
     (&['〔', '〖'], &['〕', '〗']),
     (&['{', '｛'], &['}', '｝']),
 ];
+/// The longest title that is taken for one, in Han characters.
+const LONGEST_TITLE: usize = 40;
 
-/// Numerals that count poems.
-const NUMERALS: &str = "〇零一二三四五六七八九十百";
-
-/// Han characters up to a mark, or up to the end of the row.
+/// One row, without the parts that are no verse: notes in brackets, numbers, quotation marks, an author.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Run {
-    /// The characters, each with its place in the row, counted from 1.
-    pub(crate) chars: Vec<(u32, char)>,
-    /// The indices of characters with a space, quotation mark or the like before them.
-    pub(crate) gaps: Vec<usize>,
-    /// The mark that closes it, in full width.
-    pub(crate) mark: Option<char>,
-    /// The first character that is none of a poem, with its place.
-    pub(crate) stray: Option<(u32, char)>,
-    /// Whether a dash stands before it, as before an author's name.
-    pub(crate) after_dash: bool,
-}
-
-impl Run {
-    /// The characters.
-    pub(crate) fn text(&self) -> String {
-        self.chars.iter().map(|(_, c)| c).collect()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.chars.is_empty() && self.stray.is_none()
-    }
-
-    /// Whether it counts poems: 一、 or 其二：
-    fn is_number(&self) -> bool {
-        let text = self.text();
-        let numeral = text.strip_prefix('其').unwrap_or(&text);
-        matches!(self.mark, Some('、' | '：' | '。'))
-            && (1..=3).contains(&numeral.chars().count())
-            && numeral.chars().all(|c| NUMERALS.contains(c))
-    }
-
-    /// The run cut at its gaps; the mark is that of the last part.
-    pub(crate) fn parts(&self) -> Vec<Run> {
-        let starts = self.gaps.iter().copied();
-        let mut cuts: Vec<usize> = std::iter::once(0).chain(starts).collect();
-        cuts.push(self.chars.len());
-        cuts.dedup();
-        let last = cuts.len().saturating_sub(2);
-        let parts = cuts.windows(2).enumerate();
-        parts
-            .map(|(index, cut)| Run {
-                chars: self.chars[cut[0]..cut[1]].to_vec(),
-                mark: self.mark.filter(|_| index == last),
-                after_dash: self.after_dash,
-                ..Run::default()
-            })
-            .collect()
-    }
-}
-
-/// One row, without what is no verse and said to be none: notes in brackets, numbers, quotation marks.
-#[derive(Debug, Clone)]
 pub(crate) struct Row {
     /// Its line of the page, counted from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// The visible characters, and those that change how they are seen, as they were typed.
-    pub(crate) text: String,
-    /// The runs.
-    pub(crate) runs: Vec<Run>,
-    /// Notes that were left out.
-    pub(crate) notes: usize,
-    /// Numbers that were left out.
-    pub(crate) numbers: usize,
-    /// Whether a number stands at its beginning: 1. or 一、 or （一）
-    pub(crate) is_numbered: bool,
+    pub text: String,
+    pub runs: Vec<Run>,
+    /// The lines of verse, if the whole row is verse.
+    pub verses: Option<Verses>,
+    /// Count of notes that were left out.
+    pub notes: usize,
+    /// Count of numbers that were left out.
+    pub numbers: usize,
+    /// Whether a number is at its beginning: 1. or 一、 or （一）
+    pub is_numbered: bool,
+    /// The author's name that a dash sets apart at the end of the last line of verse, or that is the whole row.
+    pub author: Option<String>,
 }
 
 impl Row {
     pub(crate) fn read(number: usize, typed: &str) -> Self {
-        let chars: Vec<(u32, char)> = (1..).zip(typed.chars()).collect();
+        let chars: Vec<(usize, char)> = (1..).zip(typed.chars()).collect();
         let mut row = Self {
             number,
             text: typed
                 .chars()
                 .filter(|c| !is_space(*c) || turns(*c))
                 .collect(),
-            runs: Vec::new(),
-            notes: 0,
-            numbers: 0,
-            is_numbered: false,
+            ..Self::default()
         };
         let noted = notes(&chars);
-        let is_noted = |at: u32| noted.iter().any(|(from, to)| (*from..=*to).contains(&at));
-        let outside = |(at, c): &&(u32, char)| is_han(*c) && !is_noted(*at);
+        let is_noted = |at: usize| noted.iter().any(|(from, to)| (*from..=*to).contains(&at));
+        let outside = |(at, c): &&(usize, char)| is_han(*c) && !is_noted(*at);
         // A row that is all in brackets is a note if it is no verse.
         let marks = chars.iter().filter(|(_, c)| line_mark(*c).is_some());
         if chars.iter().any(|c| outside(&c)) || marks.count() < 2 {
             row.notes = noted.len();
             row.runs(chars.iter().filter(|(at, _)| !is_noted(*at)));
         } else {
-            let is_bracket = |at: u32| noted.iter().any(|(from, to)| at == *from || at == *to);
+            let is_bracket = |at: usize| noted.iter().any(|(from, to)| at == *from || at == *to);
             row.runs(chars.iter().filter(|(at, _)| !is_bracket(*at)));
         }
         let before = chars.iter().take_while(|c| !outside(c));
@@ -118,16 +71,18 @@ impl Row {
             row.numbers += 1;
             row.is_numbered = true;
         }
+        row.take_author();
+        row.verses = Verses::of(&row.runs);
         row
     }
 
-    fn runs<'a>(&mut self, chars: impl Iterator<Item = &'a (u32, char)>) {
+    fn runs<'a>(&mut self, chars: impl Iterator<Item = &'a (usize, char)>) {
         let mut run = Run::default();
         let mut is_gap = false;
         let mut in_number = false;
-        let mut before: Option<(u32, char)> = None;
+        let mut before: Option<(usize, char)> = None;
         for &(at, c) in chars {
-            // Whatever was left out before this one is a gap.
+            // Anything left out before this one is a gap.
             is_gap |= before.is_some_and(|(place, _)| at != place + 1);
             // One hyphen may be the bullet of a list.
             let is_dash = is_dash(c) || c == '-' && before.is_some_and(|(_, c)| c == '-');
@@ -144,12 +99,12 @@ impl Row {
             } else if let Some(mark) = line_mark(c) {
                 if !run.is_empty() {
                     run.mark = Some(mark);
-                    self.runs.push(std::mem::take(&mut run));
+                    self.runs.push(mem::take(&mut run));
                 }
                 is_gap = false;
             } else if is_dash {
                 if !run.is_empty() {
-                    self.runs.push(std::mem::take(&mut run));
+                    self.runs.push(mem::take(&mut run));
                 }
                 run.after_dash = true;
             } else if is_digit || is_space(c) || is_ornament(c) {
@@ -163,18 +118,14 @@ impl Row {
         }
     }
 
-    /// Takes the author's name off that a dash sets apart at the end of the last line of verse, or that is
-    /// the whole row.
-    pub(crate) fn take_author(&mut self) -> Option<String> {
-        let last = self.runs.last()?;
-        let is_author = last.after_dash && last.mark.is_none() && last.stray.is_none();
-        let is_apart = match self.runs.len().checked_sub(2) {
-            Some(before) => self.runs[before].mark.is_some(),
-            None => true,
+    fn take_author(&mut self) {
+        let Some((last, before)) = self.runs.split_last() else {
+            return;
         };
-        (is_author && is_apart)
-            .then(|| self.runs.pop())?
-            .map(|run| run.text())
+        let is_author = last.after_dash && last.mark.is_none() && last.stray.is_none();
+        if is_author && before.last().is_none_or(|run| run.mark.is_some()) {
+            self.author = self.runs.pop().map(|run| run.text());
+        }
     }
 
     /// Whether there is nothing to read in it.
@@ -182,14 +133,31 @@ impl Row {
         self.runs.is_empty()
     }
 
-    /// How many runs a mark closes.
+    /// Count of runs that a mark closes.
     pub(crate) fn marks(&self) -> usize {
         self.runs.iter().filter(|run| run.mark.is_some()).count()
     }
+
+    /// Whether it can be a title, an author, the number of a poem: no mark closes it, and no line of verse
+    /// is in it.
+    pub(crate) fn is_title(&self) -> bool {
+        let is_verse = |run: &Run| run.is_closed() && run.shape().is_some();
+        let characters: usize = self.runs.iter().map(|run| run.chars.len()).sum();
+        !self.runs.last().is_none_or(Run::is_closed)
+            && !self.runs.iter().any(is_verse)
+            && characters <= LONGEST_TITLE
+            && !self.text.chars().any(char::is_control)
+    }
+
+    /// Whether a line of verse is in it, closed by a mark.
+    pub(crate) fn has_verse(&self) -> bool {
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.is_closed() && matches!(run.chars.len(), 5 | 7))
+    }
 }
 
-/// The places of the brackets around notes, both counted in.
-fn notes(chars: &[(u32, char)]) -> Vec<(u32, u32)> {
+/// The places of the brackets around notes.
+fn notes(chars: &[(usize, char)]) -> Vec<(usize, usize)> {
     let mut notes = Vec::new();
     let mut rest = chars.iter();
     while let Some((from, c)) = rest.next() {
@@ -205,8 +173,8 @@ fn notes(chars: &[(u32, char)]) -> Vec<(u32, u32)> {
     notes
 }
 
-/// White space, empty letters that stand for it, and characters that show nothing.
-pub(crate) fn is_space(c: char) -> bool {
+/// White space, empty letters that replace it, and characters that show nothing.
+fn is_space(c: char) -> bool {
     let is_empty = matches!(
         c,
         '\u{115f}'..='\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
@@ -214,8 +182,8 @@ pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || is_empty || is_invisible(c)
 }
 
-/// Joiners, direction marks, variation selectors, tags. Those of private use are not among them: one may
-/// stand for a character.
+/// Joiners, direction marks, variation selectors, tags. Private use is not among them: it may
+/// encode a character.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
@@ -223,12 +191,12 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A direction mark, as what follows may be shown from right to left.
+/// A direction mark, after which text may be shown from right to left.
 fn turns(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Digits in any width, circle or superscript, as notes and verses are numbered with.
+/// Digits in any width, circle or superscript, which number notes and verses.
 fn is_digit(c: char) -> bool {
     c.is_numeric() && !is_han(c)
 }
@@ -238,7 +206,7 @@ fn is_dash(c: char) -> bool {
     matches!(c, '‐'..='―' | '－')
 }
 
-/// Quotation marks, and what pages put before or between lines: no empty square or circle, which stand for
+/// Quotation marks, and ornaments before or between lines: no empty square or circle, which replace
 /// missing characters.
 fn is_ornament(c: char) -> bool {
     matches!(c,

@@ -10,85 +10,70 @@ use std::{
 
 /// Time between two looks at the program.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How long a program that is told to end may clean up.
+/// Time in which a program that is told to end may clean up.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// By itself.
     Exit(std::process::ExitStatus),
-    /// It was ended because `stop` was set.
+    /// `stop` was set.
     Stopped,
-    /// It was ended because its time was over.
+    /// Its time was over.
     TimedOut,
 }
 
 /// Runs a program until it ends, `stop` is set, or `limit` is over. In the last two cases it is ended
 /// with all programs that it started, and waited for. None of its streams may be a pipe, which nobody
 /// would read.
-///
-/// # Errors
-///
-/// Those of the system.
 pub(crate) fn run(command: &mut Command, limit: Duration, stop: &AtomicBool) -> io::Result<Ending> {
     // A group of its own: Ctrl-C reaches it by way of `stop` only, and ends all of it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     let start = Instant::now();
-    let mut running = Running(command.spawn()?);
-    loop {
-        if let Some(status) = running.0.try_wait()? {
+    let mut program = command.spawn()?;
+    let ending = loop {
+        if let Some(status) = program.try_wait()? {
             return Ok(Ending::Exit(status));
         }
         if stop.load(Ordering::Relaxed) {
-            return Ok(Ending::Stopped);
+            break Ending::Stopped;
         }
         if start.elapsed() >= limit {
-            return Ok(Ending::TimedOut);
+            break Ending::TimedOut;
         }
         thread::sleep(INTERVAL);
-    }
+    };
+    // Nothing can be done for one that cannot be ended.
+    let _ = end(&mut program);
+    Ok(ending)
 }
 
-/// A program that is ended when this goes.
-struct Running(Child);
+#[cfg(unix)]
+fn end(program: &mut Child) -> io::Result<()> {
+    use nix::{
+        sys::signal::{Signal, killpg},
+        unistd::Pid,
+    };
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        // Nothing can be done for one that cannot be ended.
-        if let Ok(None) = self.0.try_wait() {
-            let _ = self.end();
-        }
+    let group = Pid::from_raw(program.id() as i32);
+    killpg(group, Signal::SIGTERM)?;
+    let start = Instant::now();
+    while program.try_wait()?.is_none() && start.elapsed() < GRACE {
+        thread::sleep(INTERVAL);
     }
+    // Programs that it started may be left.
+    let _ = killpg(group, Signal::SIGKILL);
+    program.wait()?;
+    Ok(())
 }
 
-impl Running {
-    #[cfg(unix)]
-    fn end(&mut self) -> io::Result<()> {
-        use nix::{
-            sys::signal::{Signal, killpg},
-            unistd::Pid,
-        };
-
-        let group = Pid::from_raw(self.0.id() as i32);
-        killpg(group, Signal::SIGTERM)?;
-        let start = Instant::now();
-        while self.0.try_wait()?.is_none() && start.elapsed() < GRACE {
-            thread::sleep(INTERVAL);
-        }
-        // Those that it started may be left.
-        let _ = killpg(group, Signal::SIGKILL);
-        self.0.wait()?;
-        Ok(())
-    }
-
-    #[cfg(not(unix))]
-    fn end(&mut self) -> io::Result<()> {
-        self.0.kill()?;
-        self.0.wait()?;
-        Ok(())
-    }
+#[cfg(not(unix))]
+fn end(program: &mut Child) -> io::Result<()> {
+    program.kill()?;
+    program.wait()?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -102,7 +87,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// Held by each test that starts a program: while one thread forks, a script that another has
+    /// Taken by each test that starts a program: while one thread forks, a script that another has
     /// just written still counts as open for writing, and cannot be run.
     pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
         static RUNNING: Mutex<()> = Mutex::new(());
@@ -146,7 +131,7 @@ pub(crate) mod tests {
     #[test]
     fn a_program_that_goes_on_is_ended_with_those_it_started() {
         let _guard = one_at_a_time();
-        // The second does not hear that it shall end.
+        // The second ignores the request to end.
         for script in [
             "echo $$ > main; sleep 100 & echo $! > other; wait",
             "trap '' TERM; echo $$ > main; sleep 100 & echo $! > other; wait; sleep 100",

@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 use tang_files::escape_value;
 
-use crate::{ModelError, Rope, RopeScaling, config_fields::ConfigFields};
+use super::config_fields::ConfigFields;
+use crate::{ModelError, Rope, geometry::RopeScaling};
 
 const DEFAULT_THETA: f64 = 10_000.0;
 /// Objects that name a scaling, in the order in which transformers 5 takes them.
@@ -12,7 +13,7 @@ const KEYS: [&str; 2] = ["rope_scaling", "rope_parameters"];
 /// The one layer type that a Llama has, under which its parameters may be nested.
 const LAYER_TYPE: &str = "full_attention";
 
-/// The numbers beside the object, for all that it leaves out.
+/// Numbers beside the objects, for those that leave them out.
 #[derive(Clone, Copy)]
 struct Beside {
     theta: f64,
@@ -20,13 +21,8 @@ struct Beside {
     original_context: Option<usize>,
 }
 
-/// Takes the rotary positions out of a configuration with so many positions. Where the second key scales
-/// nothing, the first one counts.
-///
-/// # Errors
-///
-/// [`ModelError::Unsupported`] for a scaling that is not computed here, [`ModelError::Config`] if two
-/// places contradict each other or a number is missing or no number.
+/// Takes the rotary positions out of a configuration with a context of `context` positions. Where the second key
+/// scales nothing, the first one counts.
 pub(crate) fn read(fields: &mut ConfigFields, context: usize) -> Result<Rope, ModelError> {
     let beside = Beside {
         theta: fields.optional("rope_theta")?.unwrap_or(DEFAULT_THETA),
@@ -47,12 +43,11 @@ pub(crate) fn read(fields: &mut ConfigFields, context: usize) -> Result<Rope, Mo
             Some(first) if first == rope || rope == Rope::unscaled(first.theta) => {}
             Some(first) => {
                 let [one, other] = KEYS;
+                let [kind, other_kind] =
+                    [first, rope].map(|rope| json!(rope.scaling)["rope_type"].clone());
                 let reason = format!(
-                    "`{one}` has {} rotary positions of base {}, and `{other}` {} ones of base {}",
-                    first.scaling.name(),
-                    first.theta,
-                    rope.scaling.name(),
-                    rope.theta
+                    "`{one}` has {kind} rotary positions of base {}, and `{other}` {other_kind} ones of base {}",
+                    first.theta, rope.theta
                 );
                 return Err(ModelError::Config { reason });
             }
@@ -137,10 +132,7 @@ fn read_yarn(
     let scales = number("mscale")?.zip(number("mscale_all_dim")?);
     let [beta_fast, beta_slow] = [number("beta_fast")?, number("beta_slow")?];
     let given: Option<f64> = fields.optional("attention_factor")?;
-    let growth = |scale: f64| match factor > 1.0 {
-        true => 0.1 * scale * factor.ln() + 1.0,
-        false => 1.0,
-    };
+    let growth = |scale: f64| 0.1 * scale * factor.max(1.0).ln() + 1.0;
     let by_scales = || scales.map(|(scale, all)| growth(scale) / growth(all));
     Ok(RopeScaling::Yarn {
         factor,
@@ -154,44 +146,11 @@ fn read_yarn(
 
 /// Adds rotary positions to a configuration, where either version of transformers looks for them.
 pub(crate) fn write(rope: &Rope, config: &mut Value) {
-    let mut scaling = match rope.scaling {
-        RopeScaling::Unscaled => json!({}),
-        RopeScaling::Linear { factor } | RopeScaling::Dynamic { factor } => {
-            json!({"factor": factor})
-        }
-        RopeScaling::Llama3 {
-            factor,
-            low_freq_factor,
-            high_freq_factor,
-            original_context,
-        } => json!({
-            "factor": factor,
-            "low_freq_factor": low_freq_factor,
-            "high_freq_factor": high_freq_factor,
-            "original_max_position_embeddings": original_context,
-        }),
-        RopeScaling::Yarn {
-            factor,
-            attention_factor,
-            beta_fast,
-            beta_slow,
-            truncate,
-            original_context,
-        } => json!({
-            "factor": factor,
-            "attention_factor": attention_factor,
-            "beta_fast": beta_fast,
-            "beta_slow": beta_slow,
-            "truncate": truncate,
-            "original_max_position_embeddings": original_context,
-        }),
-    };
-    scaling["rope_type"] = json!(rope.scaling.name());
     config["rope_theta"] = json!(rope.theta);
-    config["rope_parameters"] = scaling.clone();
+    config["rope_parameters"] = json!(rope.scaling);
     config["rope_parameters"]["rope_theta"] = json!(rope.theta);
     if rope.scaling != RopeScaling::Unscaled {
-        config["rope_scaling"] = scaling;
+        config["rope_scaling"] = json!(rope.scaling);
     }
 }
 

@@ -1,20 +1,20 @@
 //! Traditional characters for simplified ones, as the source of the corpus has them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, iter};
 
 use tang_prosody::is_han;
 
-use crate::converter::{ST_CHARACTERS, parse_row};
+use super::converter::{ST_CHARACTERS, parse_row};
 
 /// Forms that were counted in the source; `data/README.md` says how.
-const COUNTED: &str = include_str!("../../../data/traditional.tsv");
+const COUNTED: &str = include_str!("../../../../data/traditional.tsv");
 
-/// Stands in the table for a side on which a character has no Han character beside it.
+/// The mark of the table for a side without a Han character.
 const NOTHING: char = '|';
 
 /// Writes traditional characters for simplified ones.
 ///
-/// A simplified character may stand for several traditional ones, and those for different words: 里
+/// A simplified character may replace several traditional ones, which are different words: 里
 /// for 里, a mile, and for 裏, inside. The commoner a form is in the source of the corpus, and the
 /// more often it has the same neighbours there, the likelier it is; the likeliest is written.
 /// Characters that the source lacks are written as OpenCC lists them.
@@ -26,14 +26,14 @@ pub struct Traditional<'a> {
 
 /// A traditional form of a simplified character.
 ///
-/// Neighbours are groups of a count and the characters that were counted so often: `3山河2天`.
+/// Neighbours are groups of a count and the characters with this count: `3山河2天`.
 #[derive(Debug, Clone)]
 struct Form<'a> {
     character: char,
     count: f64,
     before: &'a str,
     after: &'a str,
-    /// Pairs of neighbours, before and after, between which this form stands against the counts.
+    /// Pairs of neighbours, before and after, between which this form is right against the counts.
     between: &'a str,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Traditional<'a> {
         let listed = ST_CHARACTERS
             .lines()
             .filter_map(parse_row)
-            .filter_map(|entry| Some((entry.source.chars().next()?, entry.targets)));
+            .filter_map(|(source, targets)| Some((source.chars().next()?, targets)));
         Self {
             counted,
             listed: listed.collect(),
@@ -90,8 +90,7 @@ impl<'a> Traditional<'a> {
     }
 
     /// The text with each character that [is only simplified](Self::is_simplified_only) in its commonest
-    /// traditional form, and the others as they are: what characters of a text in both scripts are
-    /// compared by.
+    /// traditional form, and the others as they are, to compare characters of a text in both scripts.
     pub fn compared(&self, text: &str) -> String {
         text.chars()
             .map(|c| {
@@ -132,12 +131,14 @@ impl<'a> Traditional<'a> {
                 *score *= (count + share) / (beside + 1.0) / share;
             }
         }
-        let mut best = 0;
-        for index in 1..forms.len() {
+        // The first of equal ones.
+        let best = (1..forms.len()).fold(0, |best, index| {
             if scores[index] > scores[best] {
-                best = index;
+                index
+            } else {
+                best
             }
-        }
+        });
         forms[best].character
     }
 
@@ -165,13 +166,8 @@ impl<'a> Form<'a> {
 
     fn is_between(&self, before: Option<char>, after: Option<char>) -> bool {
         let wanted = (before.unwrap_or(NOTHING), after.unwrap_or(NOTHING));
-        let mut characters = self.between.chars();
-        while let (Some(before), Some(after)) = (characters.next(), characters.next()) {
-            if (before, after) == wanted {
-                return true;
-            }
-        }
-        false
+        let mut between = self.between.chars();
+        iter::from_fn(|| between.next().zip(between.next())).any(|pair| pair == wanted)
     }
 }
 

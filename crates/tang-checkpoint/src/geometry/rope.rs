@@ -1,73 +1,52 @@
-//! The angles of rotary positions: a base, and how they are scaled for a longer context.
+//! The angles of rotary positions: a base, and their scaling for a longer context.
 
 use std::f64::consts::TAU;
+
+use serde::Serialize;
+use serde_json::json;
 
 /// Rotary positions of a model (Su et al., *RoFormer*, 2021).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rope {
     /// Base of the wavelengths.
-    pub theta: f64,
-    /// How the angles are scaled.
-    pub scaling: RopeScaling,
+    pub(crate) theta: f64,
+    pub(crate) scaling: RopeScaling,
 }
 
-/// How the angles are scaled, so that a model reads longer texts than it was first trained on. The names are
-/// those of Hugging Face transformers, and so are the formulas.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RopeScaling {
-    /// Not at all.
+/// Scaling of the angles, for longer texts than the model was first trained on. Formulas and names, which are
+/// those of the serialised form, follow Hugging Face transformers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "rope_type", rename_all = "lowercase")]
+pub(crate) enum RopeScaling {
+    #[serde(rename = "default")]
     Unscaled,
-    /// All divided by `factor`.
-    Linear {
-        /// How much longer the texts are.
-        factor: f64,
-    },
+    /// All angles divided by `factor`.
+    Linear { factor: f64 },
     /// A base that grows with texts beyond the context. No text here is longer, and up to there it is the
     /// model's own.
-    Dynamic {
-        /// How fast it grows.
-        factor: f64,
-    },
-    /// Long waves divided by `factor`, short ones kept, those between them blended.
+    Dynamic { factor: f64 },
+    /// Long waves divided by `factor`, short ones kept, those between them blended. A wave is long below
+    /// `low_freq_factor` periods in the first context, and short above `high_freq_factor`.
     Llama3 {
-        /// How much longer the texts are.
         factor: f64,
-        /// Periods in the first context below which a wave is long.
         low_freq_factor: f64,
-        /// Periods in the first context above which a wave is short.
         high_freq_factor: f64,
         /// The first context, in positions.
+        #[serde(rename = "original_max_position_embeddings")]
         original_context: usize,
     },
-    /// The same with a ramp over the pairs of a head, and cosines and sines multiplied by a number (Peng et
-    /// al., *YaRN*, 2023).
+    /// The same with a ramp over the pairs of a head, from `beta_fast` periods in the first context to
+    /// `beta_slow`, and cosines and sines multiplied by `attention_factor` (Peng et al., *YaRN*, 2023).
     Yarn {
-        /// How much longer the texts are.
         factor: f64,
-        /// Multiplier of cosines and sines.
         attention_factor: f64,
-        /// Periods in the first context at which the ramp begins.
         beta_fast: f64,
-        /// Periods in the first context at which it ends.
         beta_slow: f64,
         /// Whether both ends are moved to whole pairs.
         truncate: bool,
-        /// The first context, in positions.
+        #[serde(rename = "original_max_position_embeddings")]
         original_context: usize,
     },
-}
-
-impl RopeScaling {
-    /// Its `rope_type` in a `config.json`.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Unscaled => "default",
-            Self::Linear { .. } => "linear",
-            Self::Dynamic { .. } => "dynamic",
-            Self::Llama3 { .. } => "llama3",
-            Self::Yarn { .. } => "yarn",
-        }
-    }
 }
 
 impl Rope {
@@ -79,8 +58,7 @@ impl Rope {
         }
     }
 
-    /// Cosines and sines of the angles at some positions (Su et al., *RoFormer*, 2021), each
-    /// `[positions, head_dim / 2]`:
+    /// Cosines and sines of the angles at some positions, each `[positions, head_dim / 2]`:
     ///
     /// ```text
     /// cos[p, i] = factor cos(p frequency[i]), sin[p, i] = factor sin(p frequency[i])
@@ -134,7 +112,7 @@ impl Rope {
                 ..
             } => {
                 let dim = head_dim as f64;
-                // The pair, as a real number, that has so many periods in the first context.
+                // The pair, as a real number, with this count of periods in the first context.
                 let pair_of = |periods: f64| {
                     dim * (original_context as f64 / (periods * TAU)).ln() / (2.0 * self.theta.ln())
                 };
@@ -165,46 +143,19 @@ impl Rope {
         }
     }
 
-    /// Why no angles follow from these numbers, if so.
+    /// The reason why no angles follow from these numbers, if so.
     pub(crate) fn fault(&self) -> Option<String> {
         let Self { theta, scaling } = *self;
-        let positive = match scaling {
-            RopeScaling::Unscaled => vec![],
-            RopeScaling::Linear { factor } | RopeScaling::Dynamic { factor } => {
-                vec![("factor", factor)]
-            }
-            RopeScaling::Llama3 {
-                factor,
-                low_freq_factor,
-                high_freq_factor,
-                original_context,
-            } => vec![
-                ("factor", factor),
-                ("low_freq_factor", low_freq_factor),
-                ("high_freq_factor", high_freq_factor),
-                ("original_max_position_embeddings", original_context as f64),
-            ],
-            RopeScaling::Yarn {
-                factor,
-                attention_factor,
-                beta_fast,
-                beta_slow,
-                original_context,
-                ..
-            } => vec![
-                ("factor", factor),
-                ("attention_factor", attention_factor),
-                ("beta_fast", beta_fast),
-                ("beta_slow", beta_slow),
-                ("original_max_position_embeddings", original_context as f64),
-            ],
-        };
-        let wrong = |(_, number): &&(_, f64)| !(number.is_finite() && *number > 0.0);
         if !(theta.is_finite() && theta > 1.0) {
             return Some(format!("rope_theta is {theta}"));
         }
-        if let Some((name, number)) = positive.iter().find(wrong) {
-            return Some(format!("`{name}` of the rotary positions is {number}"));
+        let fields = json!(scaling);
+        // A number that is not finite is null in JSON.
+        let wrong = fields.as_object()?.iter().find(|(_, value)| {
+            value.is_null() || value.as_f64().is_some_and(|number| number <= 0.0)
+        });
+        if let Some((name, value)) = wrong {
+            return Some(format!("`{name}` of the rotary positions is {value}"));
         }
         match scaling {
             RopeScaling::Llama3 {
@@ -248,7 +199,7 @@ mod tests {
 
     #[test]
     fn angles_are_those_of_transformers() {
-        let text = include_str!("../tests/golden/rope.json");
+        let text = include_str!("../../tests/golden/rope.json");
         let golden: Golden = serde_json::from_str(text).unwrap();
         assert!(golden.models.len() == 12 && golden.frequencies.len() == 5);
         for case in golden.models.into_iter().chain(golden.frequencies) {

@@ -14,11 +14,11 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha512};
 use tang_files::read_at_most;
 
-use crate::{
-    CorpusError, Progress, Step,
+use super::{
     archive::read_archive,
     program::{Ending, run},
 };
+use crate::{CorpusError, Progress, Step};
 
 /// Time enough for 85 MB at 50 kB a second.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -29,41 +29,20 @@ const MAX_MESSAGES: u64 = 1 << 20;
 
 /// A published package and the checksum by which it is known.
 struct Package {
-    name: &'static str,
-    version: &'static str,
+    /// Name and version.
+    spec: &'static str,
+    /// The archive that `npm pack` writes.
+    file: &'static str,
     /// `sha512-` and the SHA-512 in base64, as npm writes it.
     integrity: &'static str,
 }
 
 /// The collection from which the corpus is built.
 const CHINESE_POETRY: Package = Package {
-    name: "chinese-poetry",
-    version: "2.0.1",
+    spec: "chinese-poetry@2.0.1",
+    file: "chinese-poetry-2.0.1.tgz",
     integrity: "sha512-KtYARvV7CWNtax0na9+Jn6PlhGgSoid7PWyDzXI4KsCEm2odZcqEQyval5koaLygZnM/EQ3lfJ//25K8p3uHNg==",
 };
-
-impl Package {
-    fn spec(&self) -> String {
-        format!("{}@{}", self.name, self.version)
-    }
-
-    /// The name that `npm pack` gives the archive of a package without a scope.
-    fn file_name(&self) -> String {
-        format!("{}-{}.tgz", self.name, self.version)
-    }
-
-    fn verify(&self, archive: &[u8]) -> Result<(), CorpusError> {
-        let got = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive)));
-        if got == self.integrity {
-            return Ok(());
-        }
-        Err(CorpusError::Integrity {
-            package: self.spec(),
-            wanted: self.integrity.to_owned(),
-            got,
-        })
-    }
-}
 
 /// The npm client.
 #[derive(Debug, Clone)]
@@ -76,20 +55,15 @@ pub struct Npm {
 impl Default for Npm {
     /// The client that the search path has.
     fn default() -> Self {
-        Self::new(if cfg!(windows) { "npm.cmd" } else { "npm" })
-    }
-}
-
-impl Npm {
-    /// The client at this path or of this name.
-    pub fn new(program: impl Into<OsString>) -> Self {
         Self {
-            program: program.into(),
+            program: if cfg!(windows) { "npm.cmd" } else { "npm" }.into(),
             limit: LIMIT,
             stop: Arc::default(),
         }
     }
+}
 
+impl Npm {
     /// The same client, which is ended once `stop` is set.
     pub fn until(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
@@ -101,8 +75,7 @@ impl Npm {
     ///
     /// # Errors
     ///
-    /// [`CorpusError::NpmMissing`], [`CorpusError::NpmFailed`], [`CorpusError::NpmTimedOut`] or
-    /// [`CorpusError::Integrity`], all of which name the other sources; [`CorpusError::Interrupted`] if
+    /// [`CorpusError::Fetch`], which names the other sources; [`CorpusError::Interrupted`] if
     /// it was stopped; [`CorpusError::Io`] if there is no room.
     pub fn fetch(&self, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>, CorpusError> {
         on_progress(Progress {
@@ -114,53 +87,63 @@ impl Npm {
             tempfile::tempdir().map_err(CorpusError::io("create", &std::env::temp_dir()))?;
         let archive = self.pack(&CHINESE_POETRY, folder.path())?;
         drop(folder);
-        read_archive(
-            Path::new(&CHINESE_POETRY.file_name()),
-            &archive,
-            on_progress,
-        )
+        read_archive(Path::new(CHINESE_POETRY.file), &archive, on_progress)
     }
 
     /// Fetches the archive of a package by way of `folder`, and verifies it.
     fn pack(&self, package: &Package, folder: &Path) -> Result<Vec<u8>, CorpusError> {
+        let spec = package.spec;
         let messages = folder.join("messages");
         let stderr = File::create(&messages).map_err(CorpusError::io("create", &messages))?;
         let mut command = Command::new(&self.program);
         command
-            .args(["pack", "--loglevel=error", &package.spec()])
+            .args(["pack", "--loglevel=error", spec])
             .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(stderr);
         let ending = run(&mut command, self.limit, &self.stop).map_err(|source| {
-            let program = self.program.to_string_lossy().into_owned();
+            let program = Path::new(&self.program);
             if source.kind() == io::ErrorKind::NotFound {
-                CorpusError::NpmMissing { program }
+                CorpusError::Fetch(format!(
+                    "`{}` was not found: install Node.js, which has it",
+                    program.display()
+                ))
             } else {
-                CorpusError::io("run", Path::new(&program))(source)
+                CorpusError::io("run", program)(source)
             }
         })?;
         match ending {
             Ending::Exit(status) if status.success() => {}
             Ending::Exit(status) => {
                 let stderr = read_at_most(MAX_MESSAGES, &messages).unwrap_or_default();
-                return Err(CorpusError::NpmFailed {
-                    package: package.spec(),
-                    status,
-                    stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
-                });
+                let stderr = String::from_utf8_lossy(&stderr);
+                let lines: Vec<&str> = stderr.trim().lines().collect();
+                return Err(CorpusError::Fetch(format!(
+                    "npm could not fetch {spec} ({status}; npm says: {}): check the network and try again",
+                    lines.join("; ")
+                )));
             }
             Ending::Stopped => return Err(CorpusError::Interrupted),
             Ending::TimedOut => {
-                return Err(CorpusError::NpmTimedOut {
-                    package: package.spec(),
-                    minutes: self.limit.as_secs() / 60,
-                });
+                return Err(CorpusError::Fetch(format!(
+                    "npm did not fetch {spec} within {} minutes: check the network and try again",
+                    self.limit.as_secs() / 60
+                )));
             }
         }
-        let path = folder.join(package.file_name());
+        let path = folder.join(package.file);
         let archive = read_at_most(MAX_PACKAGE, &path).map_err(CorpusError::io("read", &path))?;
-        package.verify(&archive)?;
+        let got = format!(
+            "sha512-{}",
+            BASE64_STANDARD.encode(Sha512::digest(&archive))
+        );
+        if got != package.integrity {
+            return Err(CorpusError::Fetch(format!(
+                "{spec} has the integrity {got}, wanted {}: it was damaged or changed on the way; try again",
+                package.integrity
+            )));
+        }
         Ok(archive)
     }
 }
@@ -170,7 +153,14 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::program::tests::one_at_a_time;
+    use crate::source::program::tests::one_at_a_time;
+
+    fn npm_at(program: impl Into<OsString>) -> Npm {
+        Npm {
+            program: program.into(),
+            ..Npm::default()
+        }
+    }
 
     /// An npm that runs this shell script instead.
     #[cfg(unix)]
@@ -180,13 +170,13 @@ mod tests {
         let path = folder.join("npm");
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        Npm::new(path)
+        npm_at(path)
     }
 
     #[cfg(unix)]
     const ABC: Package = Package {
-        name: "abc",
-        version: "1.0.0",
+        spec: "abc@1.0.0",
+        file: "abc-1.0.0.tgz",
         // The test vector `abc` of FIPS 180-4.
         integrity: "sha512-3a81oZNherrMQXNJriBBMRLm+k6JqX6iCp7u5ktV05ohkpkqJ0/BqDa6PCOj/uu9RU1EI2Q86A4qmslPpUyknw==",
     };
@@ -194,9 +184,14 @@ mod tests {
     #[test]
     fn missing_npm_names_the_other_sources() {
         let _guard = one_at_a_time();
-        let error = Npm::new("no-such-npm").fetch(&mut |_| {}).unwrap_err();
-        assert!(matches!(&error, CorpusError::NpmMissing { program } if program == "no-such-npm"));
-        for wanted in ["no-such-npm", "Node.js", "--from PATH", "one poem a line"] {
+        let error = npm_at("no-such-npm").fetch(&mut |_| {}).unwrap_err();
+        assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
+        for wanted in [
+            "`no-such-npm` was not found",
+            "Node.js",
+            "another source",
+            "one poem per line",
+        ] {
             assert!(error.to_string().contains(wanted), "{error}");
         }
     }
@@ -208,12 +203,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let npm = fake_npm(folder.path(), "echo network is down >&2; exit 7");
         let error = npm.fetch(&mut |_| {}).unwrap_err();
-        assert!(matches!(&error, CorpusError::NpmFailed { .. }), "{error:?}");
+        assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
         for wanted in [
-            "chinese-poetry@2.0.1",
+            "npm could not fetch chinese-poetry@2.0.1",
             "exit status: 7",
-            "network is down",
-            "--from PATH",
+            "npm says: network is down",
+            "another source",
         ] {
             assert!(error.to_string().contains(wanted), "{error}");
         }
@@ -238,17 +233,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let npm = fake_npm(folder.path(), "printf abd > abc-1.0.0.tgz");
         let error = npm.pack(&ABC, folder.path()).unwrap_err();
-        assert!(
-            matches!(
-                &error,
-                CorpusError::Integrity { wanted, got, .. }
-                    if wanted == ABC.integrity && got.starts_with("sha512-") && got != wanted
-            ),
-            "{error:?}"
-        );
-        for wanted in ["abc@1.0.0", "--from PATH"] {
-            assert!(error.to_string().contains(wanted), "{error}");
+        assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
+        let error = error.to_string();
+        let wanted = format!(", wanted {}: ", ABC.integrity);
+        for wanted in [
+            "abc@1.0.0 has the integrity sha512-",
+            &wanted,
+            "another source",
+        ] {
+            assert!(error.contains(wanted), "{error}");
         }
+        assert_eq!(error.matches(ABC.integrity).count(), 1, "{error}");
     }
 
     #[cfg(unix)]
@@ -262,11 +257,12 @@ mod tests {
             ..npm.clone()
         };
         let error = hasty.fetch(&mut |_| {}).unwrap_err();
-        assert!(
-            matches!(error, CorpusError::NpmTimedOut { .. }),
-            "{error:?}"
-        );
-        for wanted in ["chinese-poetry@2.0.1", "minutes", "--from PATH"] {
+        assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
+        for wanted in [
+            "npm did not fetch chinese-poetry@2.0.1 within",
+            "minutes",
+            "another source",
+        ] {
             assert!(error.to_string().contains(wanted), "{error}");
         }
         let stopped = npm.until(Arc::new(AtomicBool::new(true)));

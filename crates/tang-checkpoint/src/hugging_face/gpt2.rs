@@ -2,18 +2,31 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    Family, Initial, ModelConfig, ModelError, ParameterSpec,
-    config_fields::ConfigFields,
-    family::{check_activation, is_number},
+use super::{config_fields::ConfigFields, format::Format};
+use crate::{Family, ModelConfig, ModelError};
+
+pub(crate) const FORMAT: Format = Format {
+    model_type: "gpt2",
+    architectures: &["GPT2LMHeadModel", "GPT2Model"],
+    read: config_from_json,
+    write: config_to_json,
+    prefix: "transformer.",
+    is_buffer,
+    token_embedding: "wte",
+    position_embedding: Some("wpe"),
+    layers: "h",
+    layer: [
+        &["ln_1"],
+        &["attn.c_attn"],
+        &["attn.c_proj"],
+        &["ln_2"],
+        &["mlp.c_fc"],
+        &["mlp.c_proj"],
+    ],
+    final_norm: "ln_f",
+    has_bias: true,
 };
 
-/// `model_type` in `config.json`.
-pub(crate) const MODEL_TYPE: &str = "gpt2";
-/// Beginning of the names of all tensors but the output head.
-pub(crate) const PREFIX: &str = "transformer.";
-/// Classes that compute logits, or the states under them, as this network does.
-pub(crate) const ARCHITECTURES: &[&str] = &["GPT2LMHeadModel", "GPT2Model"];
 /// Names of GELU by the hyperbolic tangent.
 const ACTIVATIONS: &[&str] = &[
     "gelu_new",
@@ -23,9 +36,8 @@ const ACTIVATIONS: &[&str] = &[
     "gelu_accurate",
 ];
 
-/// Reads the fields, with the defaults of transformers.
-pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
-    check_activation(fields, "activation_function", ACTIVATIONS)?;
+fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
+    fields.check_activation("activation_function", ACTIVATIONS)?;
     let is_scaled = fields.or(&["scale_attn_weights"], true)?;
     if !is_scaled || fields.or(&["scale_attn_by_inverse_layer_idx"], false)? {
         let reason = "attention scores are not scaled by 1 / sqrt(head width)".to_owned();
@@ -48,10 +60,10 @@ pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig,
     })
 }
 
-pub(crate) fn config_to_json(config: &ModelConfig) -> Value {
+fn config_to_json(config: &ModelConfig) -> Value {
     json!({
         "architectures": ["GPT2LMHeadModel"],
-        "model_type": MODEL_TYPE,
+        "model_type": FORMAT.model_type,
         "vocab_size": config.vocab_size,
         "n_positions": config.context,
         "n_embd": config.width,
@@ -71,74 +83,16 @@ pub(crate) fn config_to_json(config: &ModelConfig) -> Value {
     })
 }
 
-/// Whether a tensor, by its name behind the prefix, is one of the causal masks of old files.
-pub(crate) fn is_buffer(name: &str) -> bool {
+/// The causal masks.
+fn is_buffer(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
-    matches!(&parts[..], ["h", layer, "attn", "bias" | "masked_bias"] if is_number(layer))
-}
-
-/// Matrices are stored as `[in, out]`, as Burn has them, so every tensor is taken as it is.
-pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
-    let (width, inner) = (config.width, config.feed_forward_width);
-    let (normal, residual) = (Initial::NORMAL, Initial::residual(config));
-    let mut list = Vec::new();
-    let mut add = |path: String, name: String, shape: &[usize], initial| {
-        list.push(ParameterSpec::as_stored(path, name, shape, initial));
-    };
-    let embeddings = [
-        ("token_embedding", "wte", config.vocab_size),
-        ("position_embedding", "wpe", config.context),
-    ];
-    for (path, name, rows) in embeddings {
-        let name = format!("{PREFIX}{name}.weight");
-        add(path.to_owned(), name, &[rows, width], normal);
-    }
-    for layer in 0..config.layers {
-        for (path, name, shape, initial) in [
-            ("attention_norm", "ln_1", [1, width], Initial::Ones),
-            ("attention.input", "attn.c_attn", [width, 3 * width], normal),
-            ("attention.output", "attn.c_proj", [width, width], residual),
-            ("feed_forward_norm", "ln_2", [1, width], Initial::Ones),
-            ("feed_forward.input", "mlp.c_fc", [width, inner], normal),
-            (
-                "feed_forward.output",
-                "mlp.c_proj",
-                [inner, width],
-                residual,
-            ),
-        ] {
-            let path = format!("blocks.{layer}.{path}");
-            let name = format!("{PREFIX}h.{layer}.{name}");
-            // A norm has a vector where a projection has a matrix.
-            let is_norm = initial == Initial::Ones;
-            let weight = if is_norm { &shape[1..] } else { &shape[..] };
-            add(
-                format!("{path}.weight"),
-                format!("{name}.weight"),
-                weight,
-                initial,
-            );
-            let bias = &shape[1..];
-            add(
-                format!("{path}.bias"),
-                format!("{name}.bias"),
-                bias,
-                Initial::Zeros,
-            );
-        }
-    }
-    for (part, initial) in [("weight", Initial::Ones), ("bias", Initial::Zeros)] {
-        let name = format!("{PREFIX}ln_f.{part}");
-        add(format!("final_norm.{part}"), name, &[width], initial);
-    }
-    list.extend(ParameterSpec::output_head(config));
-    list
+    matches!(parts[..], ["h", layer, "attn", "bias" | "masked_bias"] if layer.parse::<u32>().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::tests::{assert_refused, changed};
+    use crate::hugging_face::format::tests::{assert_refused, changed};
 
     #[test]
     fn refuses_what_it_would_compute_wrongly() {
@@ -164,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_missing_field_has_the_default_of_transformers() {
-        let config = Family::config_from_json(json!({"model_type": MODEL_TYPE})).unwrap();
+        let config = ModelConfig::try_from(json!({"model_type": FORMAT.model_type})).unwrap();
         let wanted = ModelConfig {
             family: Family::Gpt2,
             vocab_size: 50_257,
@@ -186,7 +140,7 @@ mod tests {
         let good = config_to_json(&config);
         for name in ACTIVATIONS {
             let json = changed(&good, "activation_function", json!(name));
-            assert_eq!(Family::config_from_json(json).unwrap(), config);
+            assert_eq!(ModelConfig::try_from(json).unwrap(), config);
         }
     }
 

@@ -2,26 +2,37 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    Family, Initial, ModelConfig, ModelError, ParameterSpec, Rope,
-    config_fields::ConfigFields,
-    family::{check_activation, is_number},
-    rope_json,
+use super::{config_fields::ConfigFields, format::Format, rope_json};
+use crate::{Family, ModelConfig, ModelError};
+
+pub(crate) const FORMAT: Format = Format {
+    model_type: "llama",
+    architectures: &["LlamaForCausalLM", "LlamaModel", "LLaMAForCausalLM"],
+    read: config_from_json,
+    write: config_to_json,
+    prefix: "model.",
+    is_buffer,
+    token_embedding: "embed_tokens",
+    position_embedding: None,
+    layers: "layers",
+    layer: [
+        &["input_layernorm"],
+        &["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+        &["self_attn.o_proj"],
+        &["post_attention_layernorm"],
+        &["mlp.gate_proj", "mlp.up_proj"],
+        &["mlp.down_proj"],
+    ],
+    final_norm: "norm",
+    has_bias: false,
 };
 
-/// `model_type` in `config.json`.
-pub(crate) const MODEL_TYPE: &str = "llama";
-/// Beginning of the names of all tensors but the output head.
-pub(crate) const PREFIX: &str = "model.";
-/// Classes that compute logits, or the states under them, as this network does.
-pub(crate) const ARCHITECTURES: &[&str] = &["LlamaForCausalLM", "LlamaModel", "LLaMAForCausalLM"];
 /// Names of the sigmoid linear unit.
 const ACTIVATIONS: &[&str] = &["silu", "swish"];
 
-/// Reads the fields, with the defaults of transformers.
-pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
+fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
     let refuse = |reason| Err(ModelError::Unsupported { reason });
-    check_activation(fields, "hidden_act", ACTIVATIONS)?;
+    fields.check_activation("hidden_act", ACTIVATIONS)?;
     for key in ["attention_bias", "mlp_bias"] {
         if fields.or(&[key], false)? {
             return refuse(format!("projections with a bias (`{key}`)"));
@@ -56,10 +67,10 @@ pub(crate) fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig,
     }
 }
 
-pub(crate) fn config_to_json(config: &ModelConfig, rope: &Rope) -> Value {
+fn config_to_json(config: &ModelConfig) -> Value {
     let mut json = json!({
         "architectures": ["LlamaForCausalLM"],
-        "model_type": MODEL_TYPE,
+        "model_type": FORMAT.model_type,
         "vocab_size": config.vocab_size,
         "max_position_embeddings": config.context,
         "hidden_size": config.width,
@@ -77,99 +88,39 @@ pub(crate) fn config_to_json(config: &ModelConfig, rope: &Rope) -> Value {
         "eos_token_id": 0,
         "dtype": "float32",
     });
-    rope_json::write(rope, &mut json);
+    if let Family::Llama { rope } = &config.family {
+        rope_json::write(rope, &mut json);
+    }
     json
 }
 
-/// Whether a tensor, by its name behind the prefix, is one of the tables of rotary positions in old files:
-/// they follow from the configuration.
-pub(crate) fn is_buffer(name: &str) -> bool {
+/// The tables of rotary positions.
+fn is_buffer(name: &str) -> bool {
     let Some((owner, table)) = name.rsplit_once("rotary_emb.") else {
         return false;
     };
     let parts: Vec<&str> = owner.split('.').collect();
-    let is_owner = match &parts[..] {
+    let is_owner = match parts[..] {
         [""] => true,
-        ["layers", layer, "self_attn", ""] => is_number(layer),
+        ["layers", layer, "self_attn", ""] => layer.parse::<u32>().is_ok(),
         _ => false,
     };
     is_owner && ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains(&table)
 }
 
-/// Matrices are stored as `[out, in]`; those that read the same input are joined side by side.
-pub(crate) fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
-    let (width, inner) = (config.width, config.feed_forward_width);
-    let kv_width = config.kv_heads * config.head_dim();
-    let (normal, residual) = (Initial::NORMAL, Initial::residual(config));
-    let head = [config.vocab_size, width];
-    let mut list = vec![ParameterSpec::as_stored(
-        "token_embedding",
-        "model.embed_tokens.weight",
-        &head,
-        normal,
-    )];
-    for layer in 0..config.layers {
-        let path = |rest: &str| format!("blocks.{layer}.{rest}.weight");
-        let name = |rest: &str| format!("model.layers.{layer}.{rest}.weight");
-        let norm = |ours, theirs| {
-            ParameterSpec::as_stored(path(ours), name(theirs), &[width], Initial::Ones)
-        };
-        let joined = |ours, rows, parts: &[(&str, usize)], initial| {
-            let parts = parts
-                .iter()
-                .map(|(theirs, columns)| (name(theirs), *columns));
-            ParameterSpec::transposed(path(ours), rows, parts, initial)
-        };
-        list.extend([
-            norm("attention_norm", "input_layernorm"),
-            joined(
-                "attention.input",
-                width,
-                &[
-                    ("self_attn.q_proj", width),
-                    ("self_attn.k_proj", kv_width),
-                    ("self_attn.v_proj", kv_width),
-                ],
-                normal,
-            ),
-            joined(
-                "attention.output",
-                width,
-                &[("self_attn.o_proj", width)],
-                residual,
-            ),
-            norm("feed_forward_norm", "post_attention_layernorm"),
-            joined(
-                "feed_forward.input",
-                width,
-                &[("mlp.gate_proj", inner), ("mlp.up_proj", inner)],
-                normal,
-            ),
-            joined(
-                "feed_forward.output",
-                inner,
-                &[("mlp.down_proj", width)],
-                residual,
-            ),
-        ]);
-    }
-    list.push(ParameterSpec::as_stored(
-        "final_norm.weight",
-        "model.norm.weight",
-        &[width],
-        Initial::Ones,
-    ));
-    list.extend(ParameterSpec::output_head(config));
-    list
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::family::tests::{assert_refused, changed};
+    use crate::Rope;
+    use crate::hugging_face::format::tests::{assert_refused, changed};
 
     fn good() -> Value {
-        config_to_json(&ModelConfig::minimind_4l(97), &Rope::unscaled(5e5))
+        config_to_json(&ModelConfig {
+            family: Family::Llama {
+                rope: Rope::unscaled(5e5),
+            },
+            ..ModelConfig::minimind_4l(97)
+        })
     }
 
     #[test]
@@ -201,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_missing_field_has_the_default_of_transformers() {
-        let fields = json!({"model_type": MODEL_TYPE, "num_hidden_layers": 8});
+        let fields = json!({"model_type": FORMAT.model_type, "num_hidden_layers": 8});
         let wanted = ModelConfig {
             family: Family::Llama {
                 rope: Rope::unscaled(10_000.0),
@@ -216,10 +167,10 @@ mod tests {
             norm_eps: 1e-6,
             tied_head: false,
         };
-        assert_eq!(Family::config_from_json(fields).unwrap(), wanted);
+        assert_eq!(ModelConfig::try_from(fields).unwrap(), wanted);
         // All defaults together are Llama 2 of 7e9 parameters, which is more than is read.
-        let all = json!({"model_type": MODEL_TYPE});
-        let error = Family::config_from_json(all).unwrap_err().to_string();
+        let all = json!({"model_type": FORMAT.model_type});
+        let error = ModelConfig::try_from(all).unwrap_err().to_string();
         assert!(error.contains("about 7e9 parameters"), "{error}");
     }
 
@@ -227,14 +178,14 @@ mod tests {
     fn one_function_has_several_names() {
         for name in ACTIVATIONS {
             let json = changed(&good(), "hidden_act", json!(name));
-            Family::config_from_json(json).unwrap();
+            ModelConfig::try_from(json).unwrap();
         }
     }
 
     #[test]
     fn layers_of_full_attention_are_those_there_are() {
         let json = changed(&good(), "layer_types", json!(vec!["full_attention"; 4]));
-        Family::config_from_json(json).unwrap();
+        ModelConfig::try_from(json).unwrap();
     }
 
     #[test]
@@ -242,7 +193,7 @@ mod tests {
         let theta = |edit: &dyn Fn(&mut Value)| {
             let mut json = good();
             edit(&mut json);
-            match Family::config_from_json(json).unwrap().family {
+            match ModelConfig::try_from(json).unwrap().family {
                 Family::Llama { rope } => rope.theta,
                 Family::Gpt2 => unreachable!("model_type is llama"),
             }

@@ -2,9 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{ModelConfig, ModelError};
+use super::ModelConfig;
+use crate::ModelError;
 
-/// A geometry that `tang train --model` knows by name.
+/// A geometry with a name, to train a new model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelPreset {
     /// [`ModelConfig::tang_4l`].
@@ -18,7 +19,7 @@ impl ModelPreset {
     /// All of them, the default first.
     pub const ALL: [Self; 2] = [Self::Tang4l, Self::MiniMind4l];
 
-    /// The name as typed on the command line.
+    /// The name, as [`FromStr`] reads it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tang4l => "tang-4l",

@@ -2,58 +2,50 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use safetensors::SafeTensors;
+use safetensors::{SafeTensorError, SafeTensors};
 use tang_files::{escape_message, read_bounded};
 
-use crate::{ModelError, host_tensor::HostTensor, json_file::other_kind};
+use super::json_file::other_kind;
+use crate::{ModelError, host_tensor::HostTensor};
 
-/// What a safetensors file holds.
+/// The contents of a safetensors file, or of the shards of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TensorFile {
-    pub tensors: BTreeMap<String, HostTensor>,
+    /// By name, which may be in two shards.
+    pub tensors: Vec<(String, HostTensor)>,
     pub metadata: BTreeMap<String, String>,
 }
 
 impl TensorFile {
-    /// Reads the tensors of a file of which the name is wanted.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, is no safetensors file, or holds numbers of another kind than floats.
+    /// Reads a file, and of its tensors those whose name is wanted.
     pub(crate) fn read(path: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Self, ModelError> {
         let bytes = read_bounded(path).map_err(ModelError::io(path))?;
-        Self::from_part(&bytes, path, is_wanted)
+        Self::parse(&bytes, path, is_wanted)
     }
 
     /// Reads the contents of a file; `path` is for error messages.
-    pub(crate) fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
-        Self::from_part(bytes, path, |_| true)
-    }
-
-    /// Reads the tensors in the contents of a file of which the name is wanted.
-    pub(crate) fn from_part(
+    pub(crate) fn parse(
         bytes: &[u8],
         path: &Path,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<Self, ModelError> {
-        let not_readable = |error: safetensors::SafeTensorError| {
+        let not_readable = |error: SafeTensorError| {
             let problem = escape_message(&error.to_string());
-            let reason = match other_kind(bytes) {
-                Some(kind) => format!("not a readable safetensors file: it {kind}"),
-                None => {
-                    format!("not a readable safetensors file ({problem}): fetch or train it again")
-                }
+            let problem = match other_kind(bytes) {
+                Some(kind) => format!(": it {kind}"),
+                None => format!(" ({problem}): fetch or train it again"),
             };
-            ModelError::damaged(path, reason)
+            ModelError::damaged(path, format!("not a readable safetensors file{problem}"))
         };
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(not_readable)?;
         let file = SafeTensors::deserialize(bytes).map_err(not_readable)?;
-        let tensors = file
+        let mut tensors = file
             .iter()
             .filter(|(name, _)| is_wanted(name))
             .map(|(name, view)| Ok((name.to_owned(), HostTensor::from_view(name, &view)?)))
-            .collect::<Result<_, ModelError>>()
-            .map_err(|e| ModelError::damaged(path, e))?;
+            .collect::<Result<Vec<_>, ModelError>>()
+            .map_err(|error| ModelError::damaged(path, error))?;
+        tensors.sort_by(|(one, _), (other, _)| one.cmp(other));
         let metadata = header.metadata().clone().unwrap_or_default();
         Ok(Self {
             tensors,
@@ -61,15 +53,16 @@ impl TensorFile {
         })
     }
 
-    /// The contents of a file; of the same, the same bytes.
+    /// A file of these contents; the same contents give the same bytes.
     pub(crate) fn to_bytes(
         tensors: &BTreeMap<String, HostTensor>,
-        metadata: BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
     ) -> Vec<u8> {
-        let sorted = serde_json::to_string(&metadata).expect("text can be written as JSON");
-        let mut bytes = safetensors::serialize(tensors, Some(metadata.into_iter().collect()))
+        let sorted = serde_json::to_string(metadata).expect("text can be written as JSON");
+        let metadata = metadata.clone().into_iter().collect();
+        let mut bytes = safetensors::serialize(tensors, Some(metadata))
             .expect("a host tensor has as many numbers as its shape says");
-        // There they stand in the random order of a hash map, first in the header, which begins behind a
+        // The metadata are in the random order of a hash map, first in the header, which begins after a
         // length of 8 bytes. Sorted they are as long.
         let start = 8 + r#"{"__metadata__":"#.len();
         bytes[start..start + sorted.len()].copy_from_slice(sorted.as_bytes());
@@ -84,23 +77,26 @@ mod tests {
     fn file() -> TensorFile {
         let tensor = HostTensor::new(vec![2, 3], vec![1.0, -2.0, 3.5, 0.0, 5.0, 6.0]);
         TensorFile {
-            tensors: BTreeMap::from([("a".to_owned(), tensor)]),
+            tensors: vec![("a".to_owned(), tensor)],
             metadata: [("format", "pt"), ("b", "\"1\""), ("a", "唐")]
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
         }
     }
 
+    fn bytes() -> Vec<u8> {
+        let TensorFile { tensors, metadata } = file();
+        TensorFile::to_bytes(&tensors.into_iter().collect(), &metadata)
+    }
+
     #[test]
     fn round_trip() {
-        let bytes = TensorFile::to_bytes(&file().tensors, file().metadata);
-        let read = TensorFile::from_bytes(&bytes, Path::new("a")).unwrap();
+        let read = TensorFile::parse(&bytes(), Path::new("a"), |_| true).unwrap();
         assert_eq!(read, file());
     }
 
     #[test]
     fn the_same_gives_the_same_bytes() {
-        let bytes = || TensorFile::to_bytes(&file().tensors, file().metadata);
         let first = bytes();
         // A hash map has six orders.
         assert!((0..50).all(|_| bytes() == first));
@@ -113,7 +109,7 @@ mod tests {
     fn refuses_damaged_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let bytes = TensorFile::to_bytes(&file().tensors, file().metadata);
+        let bytes = bytes();
         for damaged in [
             &bytes[..bytes.len() - 3],
             &bytes[..4],

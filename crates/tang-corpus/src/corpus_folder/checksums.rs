@@ -1,4 +1,4 @@
-//! The file that says which texts make a corpus.
+//! The file that lists the texts of a corpus.
 
 use tang_files::sha256_hex;
 
@@ -7,8 +7,8 @@ const UNFINISHED: &str = "# not built to its end";
 
 /// Files by SHA-256 and name, in the format of the `sha256sum` command, which can check them.
 ///
-/// While files are replaced it has those that were there as well as those to come: whenever an
-/// interrupt comes, each file is known.
+/// While files are replaced it has the old ones and the new ones, so that each file is known after an interrupt
+/// at any time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Checksums {
     pub is_finished: bool,
@@ -16,7 +16,7 @@ pub(crate) struct Checksums {
 }
 
 impl Checksums {
-    /// Those of files with these names and texts.
+    /// The checksums of files with these names and texts.
     pub(crate) fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self {
             is_finished: true,
@@ -27,8 +27,8 @@ impl Checksums {
         }
     }
 
-    /// Reads the text of the file. `None` unless it has a line for each of `names` and for no other;
-    /// once only, unless the files were being replaced.
+    /// Reads the text of the file. `None` unless it has a line for each of `names` and for no other,
+    /// and one only, unless the files were being replaced.
     pub(crate) fn parse(text: &str, names: &[&str]) -> Option<Self> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let is_finished = lines.first().is_none_or(|line| line != UNFINISHED);
@@ -43,16 +43,16 @@ impl Checksums {
         is_ours.then_some(Self { is_finished, lines })
     }
 
-    /// These and those of other files, while the ones replace the others.
-    pub(crate) fn replacing(&self, others: &[(&str, Vec<u8>)]) -> Self {
-        let others = others.iter().map(|(name, bytes)| line(name, bytes));
+    /// These checksums with those of the files that are being replaced.
+    pub(crate) fn replacing(&self, old: &[(&str, Vec<u8>)]) -> Self {
+        let old = old.iter().map(|(name, bytes)| line(name, bytes));
         Self {
             is_finished: false,
-            lines: self.lines.iter().cloned().chain(others).collect(),
+            lines: self.lines.iter().cloned().chain(old).collect(),
         }
     }
 
-    /// Whether the file of this name may hold these bytes.
+    /// Whether a file of this name and with these bytes is known.
     pub(crate) fn has(&self, name: &str, bytes: &[u8]) -> bool {
         self.lines.contains(&line(name, bytes))
     }

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Family, ModelError, Rope};
+use super::{Family, Rope};
+use crate::ModelError;
 
 // Limits that keep a damaged file from asking for all memory.
 const MAX_LAYERS: usize = 1024;
@@ -12,12 +13,12 @@ const MAX_PARAMETERS: f64 = 4e9;
 
 /// The geometry of a network.
 ///
-/// It is written and read as the `config.json` of Hugging Face transformers; fields that do not
-/// change the shape of the network are checked on reading, not kept.
+/// It is written and read as the `config.json` of Hugging Face transformers; fields that change no shape are
+/// checked on reading, not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct ModelConfig {
-    /// Which network it is.
+    /// The kind of network.
     pub family: Family,
     /// Number of tokens in the vocabulary.
     pub vocab_size: usize,
@@ -73,8 +74,7 @@ impl ModelConfig {
         self.width / self.heads
     }
 
-    /// Bytes that the key/value cache needs a token, at 4 bytes a number:
-    /// 2 x layers x kv_heads x head_dim x 4.
+    /// Bytes of the key/value cache per token, at 4 bytes a number: 2 x layers x kv_heads x head_dim x 4.
     pub fn cache_bytes_per_token(&self) -> usize {
         2 * self.layers * self.kv_heads * self.head_dim() * size_of::<f32>()
     }
@@ -85,6 +85,13 @@ impl ModelConfig {
     ///
     /// [`ModelError::Config`] with the numbers that do not fit.
     pub fn validate(&self) -> Result<(), ModelError> {
+        match self.fault() {
+            None => Ok(()),
+            Some(reason) => Err(ModelError::Config { reason }),
+        }
+    }
+
+    fn fault(&self) -> Option<String> {
         let sizes = [
             ("the vocabulary", self.vocab_size),
             ("the context", self.context),
@@ -94,32 +101,52 @@ impl ModelConfig {
             ("the number of key/value heads", self.kv_heads),
             ("the feed-forward width", self.feed_forward_width),
         ];
+        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
+            return Some(format!("{name} is 0"));
+        }
+        let Self {
+            layers,
+            context,
+            width,
+            heads,
+            kv_heads,
+            norm_eps,
+            ..
+        } = *self;
+        if layers > MAX_LAYERS || context > MAX_CONTEXT {
+            return Some(format!(
+                "{layers} layers and {context} positions: at most {MAX_LAYERS} and {MAX_CONTEXT} are supported"
+            ));
+        }
         let parameters = self.approximate_parameters();
-        let reason = if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
-            format!("{name} is 0")
-        } else if self.layers > MAX_LAYERS || self.context > MAX_CONTEXT {
-            format!(
-                "{} layers and {} positions: at most {MAX_LAYERS} and {MAX_CONTEXT} are supported",
-                self.layers, self.context
-            )
-        } else if parameters > MAX_PARAMETERS {
-            format!("about {parameters:.0e} parameters: at most {MAX_PARAMETERS:.0e} are supported")
-        } else if !self.width.is_multiple_of(self.heads) {
-            format!(
-                "width {} is not divisible by {} heads",
-                self.width, self.heads
-            )
-        } else if !self.heads.is_multiple_of(self.kv_heads) {
-            format!(
-                "{} query heads are not divisible by {} key/value heads",
-                self.heads, self.kv_heads
-            )
-        } else if !(self.norm_eps > 0.0 && self.norm_eps < 1.0) {
-            format!("the epsilon of the norms is {}", self.norm_eps)
-        } else {
-            return self.validate_family();
-        };
-        Err(ModelError::Config { reason })
+        if parameters > MAX_PARAMETERS {
+            return Some(format!(
+                "about {parameters:.0e} parameters: at most {MAX_PARAMETERS:.0e} are supported"
+            ));
+        }
+        if !width.is_multiple_of(heads) {
+            return Some(format!("width {width} is not divisible by {heads} heads"));
+        }
+        if !heads.is_multiple_of(kv_heads) {
+            return Some(format!(
+                "{heads} query heads are not divisible by {kv_heads} key/value heads"
+            ));
+        }
+        if !(norm_eps > 0.0 && norm_eps < 1.0) {
+            return Some(format!("the epsilon of the norms is {norm_eps}"));
+        }
+        match self.family {
+            Family::Gpt2 if kv_heads != heads => Some(format!(
+                "GPT-2 has one key/value head per query head: {kv_heads} and {heads} were given; \
+                 use minimind-4l for fewer"
+            )),
+            Family::Gpt2 => None,
+            Family::Llama { .. } if !self.head_dim().is_multiple_of(2) => Some(format!(
+                "heads of width {} cannot be rotated: it is odd",
+                self.head_dim()
+            )),
+            Family::Llama { rope } => rope.fault(),
+        }
     }
 
     /// In floating point, since the sizes may be anything.
@@ -133,41 +160,6 @@ impl ModelConfig {
         ]
         .map(|size| size as f64);
         (vocabulary + context) * width + layers * width * (4.0 * width + 3.0 * inner)
-    }
-
-    fn validate_family(&self) -> Result<(), ModelError> {
-        let reason = match self.family {
-            Family::Gpt2 if self.kv_heads != self.heads => format!(
-                "GPT-2 has one key/value head a query head: {} and {} were given; use minimind-4l for fewer",
-                self.kv_heads, self.heads
-            ),
-            Family::Llama { .. } if !self.head_dim().is_multiple_of(2) => {
-                format!(
-                    "heads of width {} cannot be rotated: it is odd",
-                    self.head_dim()
-                )
-            }
-            Family::Llama { rope } => match rope.fault() {
-                Some(fault) => fault,
-                None => return Ok(()),
-            },
-            Family::Gpt2 => return Ok(()),
-        };
-        Err(ModelError::Config { reason })
-    }
-}
-
-impl From<ModelConfig> for Value {
-    fn from(config: ModelConfig) -> Self {
-        Family::config_to_json(&config)
-    }
-}
-
-impl TryFrom<Value> for ModelConfig {
-    type Error = ModelError;
-
-    fn try_from(json: Value) -> Result<Self, Self::Error> {
-        Family::config_from_json(json)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files of Tang poems in the chinese-poetry collection: where they lie and how they read.
+//! The files of Tang poems in the chinese-poetry collection: their places and their contents.
 
 use std::{
     fs, io,
@@ -10,7 +10,7 @@ use tang_files::read_at_most;
 
 use crate::{CorpusError, Progress, Step};
 
-/// Where the files lie: in the package, in the repository, in older states of the repository.
+/// Folders of the files: in the package, in the repository, in older states of the repository.
 const FOLDERS: [&str; 3] = ["dist/quantangshi", "全唐诗", "json"];
 
 /// The most bytes of one file; those of the collection have 1 MB.
@@ -26,8 +26,8 @@ struct Entry {
     paragraphs: Vec<String>,
 }
 
-/// The number N of a file `poet.tang.N.json` in one of the known folders, if `path`, relative to
-/// the top of the collection, is one.
+/// The number N of a file `poet.tang.N.json` in one of the known folders; `path` is relative to
+/// the top of the collection.
 pub(crate) fn number_in_collection(path: &Path) -> Option<u32> {
     let folder = path.parent()?;
     number(path).filter(|_| FOLDERS.iter().any(|known| folder == Path::new(known)))
@@ -41,15 +41,14 @@ fn number(path: &Path) -> Option<u32> {
 }
 
 /// The texts of one file, each a poem's paragraphs joined.
-pub(crate) fn parse(path: &Path, json: &[u8]) -> Result<Vec<String>, CorpusError> {
-    let entries: Vec<Entry> = serde_json::from_slice(json).map_err(|source| CorpusError::Json {
-        path: path.to_owned(),
-        source,
+fn parse(path: &Path, json: &[u8]) -> Result<Vec<String>, CorpusError> {
+    let entries: Vec<Entry> = serde_json::from_slice(json).map_err(|error| {
+        let fault =
+            format!("is not a JSON array of poems with `paragraphs`: {error}; fetch it again");
+        CorpusError::unreadable(path, fault)
     })?;
-    Ok(entries
-        .into_iter()
-        .map(|entry| entry.paragraphs.concat())
-        .collect())
+    let texts = entries.into_iter().map(|entry| entry.paragraphs.concat());
+    Ok(texts.collect())
 }
 
 /// Files of poems as they are read, in any order.
@@ -65,22 +64,19 @@ impl PoemFiles {
         MAX_FILE.min(MAX_FILES.saturating_sub(self.bytes))
     }
 
-    /// Adds the texts of the file with number N, which were read from this many bytes.
-    pub(crate) fn add(&mut self, number: u32, texts: Vec<String>, bytes: usize) {
-        self.texts.push((number, texts));
-        self.bytes += bytes as u64;
+    /// Adds the texts of the file with number N.
+    pub(crate) fn add(&mut self, number: u32, path: &Path, json: &[u8]) -> Result<(), CorpusError> {
+        self.texts.push((number, parse(path, json)?));
+        self.bytes += json.len() as u64;
+        Ok(())
     }
 
     /// The texts of all files in numeric order of N.
-    ///
-    /// # Errors
-    ///
-    /// [`CorpusError::NoPoemFiles`] if there is none.
     pub(crate) fn in_order(mut self, origin: &Path) -> Result<Vec<String>, CorpusError> {
         if self.texts.is_empty() {
-            return Err(CorpusError::NoPoemFiles {
-                path: origin.to_owned(),
-            });
+            let fault = "has no file poet.tang.N.json, neither at its top nor in dist/quantangshi, 全唐诗 or \
+                         json: give the unpacked package or a clone of the chinese-poetry repository";
+            return Err(CorpusError::unreadable(origin, fault));
         }
         self.texts.sort_by_key(|&(number, _)| number);
         Ok(self
@@ -98,23 +94,17 @@ pub(crate) fn read_folder(
     on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<String>, CorpusError> {
     let mut paths = files_in(folder)?;
-    for known in FOLDERS {
-        let known = folder.join(known);
+    for known in FOLDERS.map(|known| folder.join(known)) {
         if paths.is_empty() && known.is_dir() {
             paths = files_in(&known)?;
         }
     }
-    let total = paths.iter().map(|file| file.bytes).sum();
+    let total = paths.iter().map(|(_, _, bytes)| bytes).sum();
     let mut done = 0;
     let mut files = PoemFiles::default();
-    for PoemFile {
-        number,
-        path,
-        bytes,
-    } in paths
-    {
+    for (number, path, bytes) in paths {
         let json = read_at_most(files.room(), &path).map_err(CorpusError::io("read", &path))?;
-        files.add(number, parse(&path, &json)?, json.len());
+        files.add(number, &path, &json)?;
         done += bytes;
         on_progress(Progress {
             step: Step::Read,
@@ -125,33 +115,23 @@ pub(crate) fn read_folder(
     files.in_order(folder)
 }
 
-struct PoemFile {
-    number: u32,
-    path: PathBuf,
-    bytes: u64,
-}
-
-/// The poem files directly in `folder`.
-fn files_in(folder: &Path) -> Result<Vec<PoemFile>, CorpusError> {
+/// Number, path and bytes of each poem file directly in `folder`.
+fn files_in(folder: &Path) -> Result<Vec<(u32, PathBuf, u64)>, CorpusError> {
+    let failed = || CorpusError::io("read", folder);
     let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(CorpusError::io("read", folder))? {
-        let entry = entry.map_err(CorpusError::io("read", folder))?;
+    for entry in fs::read_dir(folder).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
         let path = entry.path();
         if let Some(number) = number(&path) {
-            let bytes = entry
-                .metadata()
-                .map_err(CorpusError::io("read", &path))?
-                .len();
-            files.push(PoemFile {
-                number,
-                path,
-                bytes,
-            });
+            let metadata = entry.metadata().map_err(CorpusError::io("read", &path))?;
+            files.push((number, path, metadata.len()));
         }
         if files.len() > MAX_COUNT {
             let message = format!("it has more than {MAX_COUNT} files poet.tang.N.json");
-            let error = io::Error::new(io::ErrorKind::FileTooLarge, message);
-            return Err(CorpusError::io("read", folder)(error));
+            return Err(failed()(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                message,
+            )));
         }
     }
     Ok(files)

@@ -1,4 +1,4 @@
-//! JSON files of a checkpoint folder.
+//! JSON files of a model folder.
 
 use std::path::Path;
 
@@ -11,11 +11,6 @@ use crate::ModelError;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads JSON, with a byte order mark before it or not; `path` is for error messages.
-///
-/// # Errors
-///
-/// [`ModelError::Damaged`] if the bytes are no JSON, or not of this type, with advice that fits what they
-/// are.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T, ModelError> {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     serde_json::from_slice(text).map_err(|error| {
@@ -29,7 +24,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T,
     })
 }
 
-/// What a file is that is not what its name says, and how to get the right one.
+/// The kind of a file that is not what its name says, and the way to the right one.
 pub(crate) fn other_kind(bytes: &[u8]) -> Option<&'static str> {
     let text = bytes.trim_ascii_start();
     let begins_with = |start: &[u8]| {
@@ -44,7 +39,8 @@ pub(crate) fn other_kind(bytes: &[u8]) -> Option<&'static str> {
         Some("is UTF-16: write it again as UTF-8 (`iconv -f UTF-16 -t UTF-8`)")
     } else if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"\x80\x02") {
         Some(
-            "holds a Python pickle: write it again with `model.save_pretrained(folder, safe_serialization=True)`",
+            "holds a Python pickle: write it again with \
+             `model.save_pretrained(folder, safe_serialization=True)`",
         )
     } else if bytes.starts_with(b"GGUF") {
         Some("holds a GGUF model: fetch the model in its Hugging Face form")

@@ -2,48 +2,54 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    ModelConfig, ModelError, ParameterSpec, Stored, Weights,
-    host_tensor::HostTensor,
-    parameters,
-    parameters::{OUTPUT_HEAD, TOKEN_EMBEDDING},
+use tang_files::escape_value;
+
+use super::{
+    format::Format,
+    parameters::{OUTPUT_HEAD, ParameterSpec, Stored, parameters},
 };
+use crate::{ModelConfig, ModelError, Weights, host_tensor::HostTensor};
 
 /// A tensor and the name that its file has for it.
 type Named = (String, HostTensor);
 
 /// Puts the tensors of a checkpoint together to the parameters of a model. A tensor may be stored under two
 /// names, if its numbers are the same under both.
-///
-/// # Errors
-///
-/// If one is missing, is left over, has another shape, or is stored twice with different numbers.
 pub(crate) fn from_hf(
     config: &ModelConfig,
     tensors: impl IntoIterator<Item = Named>,
 ) -> Result<Weights, ModelError> {
     let mut stored = by_canonical_name(config, tensors)?;
+    let mut take = |name: &str, wanted: &[usize]| {
+        let (name, tensor) = stored
+            .remove(name)
+            .ok_or_else(|| ModelError::missing(name))?;
+        tensor.check_shape(&name, wanted)?;
+        Ok(tensor.values)
+    };
     let mut weights = Weights::default();
-    for spec in parameters(config) {
-        let ParameterSpec { path, shape, .. } = spec;
-        let values = match spec.stored {
-            Stored::AsIs { name } => take(&mut stored, &name, &shape)?.values,
-            Stored::Transposed { parts } => {
+    for ParameterSpec {
+        path,
+        shape,
+        stored,
+        ..
+    } in parameters(config)
+    {
+        let values = match stored {
+            Stored::AsIs(name) => take(&name, &shape)?,
+            Stored::Transposed(parts) => {
                 let (rows, columns) = (shape[0], shape[1]);
                 // All shapes are checked before anything of their size is allocated.
                 let parts = parts
-                    .into_iter()
-                    .map(|(name, width)| take(&mut stored, &name, &[width, rows]))
+                    .iter()
+                    .map(|(name, width)| take(name, &[*width, rows]))
                     .collect::<Result<Vec<_>, _>>()?;
                 let mut values = vec![0.0; rows * columns];
-                let mut first = 0;
-                for part in parts {
-                    for (out, weights) in part.values.chunks(rows).enumerate() {
-                        for (row, weight) in weights.iter().enumerate() {
-                            values[row * columns + first + out] = *weight;
-                        }
+                let outputs = parts.iter().flat_map(|part| part.chunks(rows));
+                for (column, weights) in outputs.enumerate() {
+                    for (row, weight) in weights.iter().enumerate() {
+                        values[row * columns + column] = *weight;
                     }
-                    first += part.shape[0];
                 }
                 values
             }
@@ -51,7 +57,7 @@ pub(crate) fn from_hf(
         weights.insert(path, shape, values);
     }
     match stored.into_values().next() {
-        Some((name, _)) => Err(ModelError::ExtraTensor { name }),
+        Some((name, _)) => Err(ModelError::extra(&name)),
         None => Ok(weights),
     }
 }
@@ -61,28 +67,22 @@ fn by_canonical_name(
     config: &ModelConfig,
     tensors: impl IntoIterator<Item = Named>,
 ) -> Result<BTreeMap<String, Named>, ModelError> {
-    let embedding = parameters(config)
-        .into_iter()
-        .find_map(|spec| match spec.stored {
-            Stored::AsIs { name } if spec.path == TOKEN_EMBEDDING => Some(name),
-            _ => None,
-        })
-        .expect("every model has a token embedding");
+    let format = Format::of(config.family);
     let mut stored: BTreeMap<String, Named> = BTreeMap::new();
     for (name, tensor) in tensors {
-        let Some(full) = config.family.canonical_name(&name) else {
+        let Some(mut full) = format.canonical_name(&name) else {
             continue;
         };
-        let full = match config.tied_head && full == OUTPUT_HEAD {
-            true => embedding.clone(),
-            false => full,
-        };
+        if config.tied_head && full == OUTPUT_HEAD {
+            full = format.token_embedding();
+        }
         match stored.get(&full) {
             Some((first, other)) if *other != tensor => {
-                return Err(ModelError::Contradiction {
-                    first: first.clone(),
-                    second: name,
-                });
+                let fault = format!(
+                    "and `{}` are one part of the model with different numbers: leave only the right one in the file",
+                    escape_value(&name)
+                );
+                return Err(ModelError::tensor(first, fault));
             }
             Some(_) => {}
             None => drop(stored.insert(full, (name, tensor))),
@@ -97,10 +97,8 @@ pub(crate) fn to_hf(config: &ModelConfig, weights: &Weights) -> BTreeMap<String,
     for spec in parameters(config) {
         let tensor = &weights.tensors[&spec.path];
         match spec.stored {
-            Stored::AsIs { name } => {
-                stored.insert(name, tensor.clone());
-            }
-            Stored::Transposed { parts } => {
+            Stored::AsIs(name) => drop(stored.insert(name, tensor.clone())),
+            Stored::Transposed(parts) => {
                 let (rows, columns) = (spec.shape[0], spec.shape[1]);
                 let mut first = 0;
                 for (name, width) in parts {
@@ -116,27 +114,6 @@ pub(crate) fn to_hf(config: &ModelConfig, weights: &Weights) -> BTreeMap<String,
         }
     }
     stored
-}
-
-fn take(
-    stored: &mut BTreeMap<String, Named>,
-    name: &str,
-    wanted: &[usize],
-) -> Result<HostTensor, ModelError> {
-    let (name, tensor) = stored
-        .remove(name)
-        .ok_or_else(|| ModelError::MissingTensor {
-            name: name.to_owned(),
-        })?;
-    if tensor.shape == wanted {
-        Ok(tensor)
-    } else {
-        Err(ModelError::Shape {
-            name,
-            wanted: wanted.to_vec(),
-            got: tensor.shape,
-        })
-    }
 }
 
 #[cfg(test)]
@@ -207,7 +184,7 @@ mod tests {
         let weights = from_hf(&config, stored.clone()).unwrap();
         let joined = &weights.tensors["blocks.0.attention.input.weight"];
         assert_eq!(joined.shape, [128, 256]);
-        // Row 7, and column 3 behind the 128 of the query.
+        // Row 7, and column 3 after the 128 of the query.
         assert_eq!(joined.values[7 * 256 + 128 + 3], key.values[3 * 128 + 7]);
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-const COMPATIBILITY: &str = include_str!("../../../data/opencc/CJK_Compatibility_Ideographs.txt");
-const TS_PHRASES: &str = include_str!("../../../data/opencc/TSPhrases.txt");
-const TS_CHARACTERS_EXT: &str = include_str!("../../../data/opencc/TSCharactersExt.txt");
-const TS_CHARACTERS: &str = include_str!("../../../data/opencc/TSCharacters.txt");
-pub(crate) const ST_CHARACTERS: &str = include_str!("../../../data/opencc/STCharacters.txt");
+const COMPATIBILITY: &str =
+    include_str!("../../../../data/opencc/CJK_Compatibility_Ideographs.txt");
+const TS_PHRASES: &str = include_str!("../../../../data/opencc/TSPhrases.txt");
+const TS_CHARACTERS_EXT: &str = include_str!("../../../../data/opencc/TSCharactersExt.txt");
+const TS_CHARACTERS: &str = include_str!("../../../../data/opencc/TSCharacters.txt");
+pub(crate) const ST_CHARACTERS: &str = include_str!("../../../../data/opencc/STCharacters.txt");
 
 /// Converts text by replacing, from left to right, the longest phrase that the tables know, and
 /// where there is none the single character. Each character becomes one character.
@@ -41,74 +42,58 @@ impl Converter {
     }
 }
 
-/// The entries of some tables by the first character of their source, each list in the order in
+/// The rows of some tables by the first character of their source, each list in the order in
 /// which it is tried: table by table, longer sources first.
 #[derive(Debug, Clone)]
 struct Dictionary {
-    entries: HashMap<char, Vec<Entry>>,
+    rows: HashMap<char, Vec<Row>>,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) source: &'static str,
-    /// One or more, with a space between them.
-    pub(crate) targets: &'static str,
-}
-
-impl Entry {
-    fn target(&self) -> &'static str {
-        self.targets
-            .split(' ')
-            .next()
-            .expect("split gives one part")
-    }
-}
+/// A source and its targets, one or more with a space between them.
+type Row = (&'static str, &'static str);
 
 impl Dictionary {
     fn new(tables: &[&'static str]) -> Self {
-        let mut entries: HashMap<char, Vec<Entry>> = HashMap::new();
+        let mut all: HashMap<char, Vec<Row>> = HashMap::new();
         for table in tables {
-            let mut rows: Vec<Entry> = table.lines().filter_map(parse_row).collect();
-            rows.sort_by_key(|entry| std::cmp::Reverse(entry.source.len()));
-            for entry in rows {
-                let first = entry.source.chars().next();
+            let mut rows: Vec<Row> = table.lines().filter_map(parse_row).collect();
+            rows.sort_by_key(|(source, _)| std::cmp::Reverse(source.len()));
+            for row in rows {
+                let first = row.0.chars().next();
                 let first = first.expect("parse_row gives no empty source");
-                entries.entry(first).or_default().push(entry);
+                all.entry(first).or_default().push(row);
             }
         }
-        Self { entries }
+        Self { rows: all }
     }
 
     fn replace(&self, text: &str) -> String {
         let mut converted = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
-            let entry = self
-                .entries
-                .get(&first)
-                .and_then(|list| list.iter().find(|entry| rest.starts_with(entry.source)));
-            let length = match entry {
-                Some(entry) => {
-                    converted.push_str(entry.target());
-                    entry.source.len()
+            let rows = self.rows.get(&first).map_or(&[][..], Vec::as_slice);
+            let row = rows.iter().find(|(source, _)| rest.starts_with(source));
+            rest = match row {
+                Some((source, targets)) => {
+                    converted.extend(targets.split(' ').next());
+                    &rest[source.len()..]
                 }
                 None => {
                     converted.push(first);
-                    first.len_utf8()
+                    &rest[first.len_utf8()..]
                 }
             };
-            rest = &rest[length..];
         }
         converted
     }
 }
 
 /// A row is `source<tab>target[ target...]`; comments and blank lines have no tab.
-pub(crate) fn parse_row(row: &'static str) -> Option<Entry> {
+pub(crate) fn parse_row(row: &'static str) -> Option<Row> {
     let (source, targets) = row.split_once('\t')?;
     let targets = targets.trim();
-    let is_entry = !source.is_empty() && !source.starts_with('#') && !targets.is_empty();
-    is_entry.then_some(Entry { source, targets })
+    let is_row = !source.is_empty() && !source.starts_with('#') && !targets.is_empty();
+    is_row.then_some((source, targets))
 }
 
 #[cfg(test)]
@@ -148,7 +133,7 @@ mod tests {
         assert_eq!(converter.convert("乾"), "干");
         assert_eq!(converter.convert("乾元"), "乾元");
         assert_eq!(converter.convert("乾乾淨淨"), "干干净净");
-        // The longest phrase wins, and the match goes on behind it.
+        // The longest phrase wins, and the match goes on after it.
         assert_eq!(converter.convert("不瞭解乾元乾"), "不了解乾元干");
     }
 
@@ -171,8 +156,8 @@ mod tests {
     #[test]
     fn every_character_becomes_one() {
         for table in [COMPATIBILITY, TS_PHRASES, TS_CHARACTERS_EXT, TS_CHARACTERS] {
-            for entry in table.lines().filter_map(parse_row) {
-                let (source, target) = (entry.source, entry.target());
+            for (source, targets) in table.lines().filter_map(parse_row) {
+                let target = targets.split(' ').next().unwrap();
                 assert_eq!(target.chars().count(), source.chars().count(), "{source}");
             }
         }

@@ -1,0 +1,7 @@
+//! Simplified and traditional characters.
+
+mod converter;
+mod traditional;
+
+pub use converter::Converter;
+pub use traditional::Traditional;
