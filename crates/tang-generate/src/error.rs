@@ -1,4 +1,4 @@
-//! What can go wrong while generating.
+//! Errors of generation.
 
 use tang_engine::EngineError;
 use tang_prosody::ProsodyError;

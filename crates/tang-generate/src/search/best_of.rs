@@ -13,8 +13,8 @@ const SEED_STEP: u64 = 1 << 40;
 ///
 /// # Errors
 ///
-/// If a setting has an impossible value, the prompt is longer than the context, or all samples end
-/// where the constraints leave nothing.
+/// [`GenerateError::Setting`] if a setting has an impossible value, those of [`Task::fit`] and of
+/// [`Decoder::append`], and [`GenerateError::NothingAllowed`] if all samples end where the constraints leave nothing.
 ///
 /// # Panics
 ///
@@ -27,16 +27,17 @@ pub fn best_of(
 ) -> Result<Sequence, GenerateError> {
     assert!(count > 0, "the best of no sample");
     let sequences = (0..count as u64).map(|sample| {
+        let seed = config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP));
         let config = GenerationConfig {
-            seed: config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP)),
+            seed,
             ..config.clone()
         };
         Sequence::new(task.clone(), &config)
     });
     let mut failure = None;
     let mut best: Option<Sequence> = None;
-    let score = Sequence::mean_free_log_prob;
     for result in Batch::new(decoder, sequences) {
+        let score = Sequence::mean_free_log_prob;
         match result {
             Err(error @ GenerateError::NothingAllowed(_)) => failure = Some(error),
             Err(error) => return Err(error),

@@ -2,7 +2,8 @@
 
 use tang_engine::{Decoder, Logits};
 
-use crate::{GenerateError, GenerationConfig, Sequence, Step, Task, rows::Rows};
+use super::rows::Rows;
+use crate::{GenerateError, GenerationConfig, Sequence, Step, Task};
 
 /// An iterator over the steps of one generation.
 ///
