@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tang_prosody::{COMMA as COMMA_MARK, Form, Layout, Slot, Template};
-use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId, Vocabulary};
+use tang_prosody::{COMMA, Form, Layout, Slot, Template};
+use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId, Vocabulary};
 
 use super::{
     Constraint, Place,
@@ -116,8 +116,8 @@ impl Verse {
     pub(crate) fn mask(&self, poem: &[TokenId]) -> Result<Mask, GenerateError> {
         let mut mask = Mask::all(self.han.len());
         let place = match self.layout.slot(poem.len()) {
-            Slot::Mark(COMMA_MARK) => return Ok(only(mask, COMMA)),
-            Slot::Mark(_) => return Ok(only(mask, FULL_STOP)),
+            Slot::Mark(COMMA) => return Ok(only(mask, COMMA_ID)),
+            Slot::Mark(_) => return Ok(only(mask, FULL_STOP_ID)),
             Slot::End => return Ok(only(mask, NEWLINE)),
             Slot::Han { line, column } => Place { line, column },
         };
@@ -178,8 +178,8 @@ mod tests {
         let mut poem = Vec::new();
         for place in 0..=12 {
             let wanted = match place {
-                5 => vec![COMMA],
-                11 => vec![FULL_STOP],
+                5 => vec![COMMA_ID],
+                11 => vec![FULL_STOP_ID],
                 12 => vec![NEWLINE],
                 _ => han.clone(),
             };

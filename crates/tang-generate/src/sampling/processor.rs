@@ -1,6 +1,6 @@
 //! The steps from logits to the draw.
 
-use tang_tokenizer::{COMMA, FULL_STOP, NEWLINE, TokenId};
+use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId};
 
 use super::candidates::Candidates;
 
@@ -61,7 +61,7 @@ impl Processor {
         match self {
             Self::RepetitionPenalty(penalty) => {
                 for candidate in candidates.iter_mut() {
-                    let exempt = matches!(candidate.token, NEWLINE | COMMA | FULL_STOP);
+                    let exempt = matches!(candidate.token, NEWLINE | COMMA_ID | FULL_STOP_ID);
                     if exempt || !history.contains(&candidate.token) {
                         continue;
                     }
