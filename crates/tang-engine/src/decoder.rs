@@ -55,8 +55,7 @@ pub trait Decoder: Send {
     fn truncate(&mut self, lengths: &[usize]);
 
     /// Another decoder of the same model, without sequences, for one more thread; the tokens that it
-    /// sends through the model count here, too. `None` if all sequences are done sooner together: on a
-    /// GPU.
+    /// sends through the model count here, too. `None` on a GPU, where one decoder for all sequences is faster.
     fn fork(&self) -> Option<Box<dyn Decoder>>;
 
     /// Count of tokens that went through the model so far.
@@ -65,7 +64,7 @@ pub trait Decoder: Send {
     /// Bytes of keys and values; 0 without a cache.
     fn cache_bytes(&self) -> CacheBytes;
 
-    /// Tokens for which a row has memory once it holds `tokens`, if exactly so many were announced; 0
+    /// Tokens that a row of `tokens` tokens has memory for, if exactly `tokens` were announced; 0
     /// without a cache.
     fn capacity_for(&self, tokens: usize) -> usize;
 
@@ -143,7 +142,7 @@ pub trait Model: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the weights are not those of the configuration.
+    /// [`EngineError::Model`] if the weights are not those of the configuration.
     fn of_weights(
         &self,
         config: &ModelConfig,

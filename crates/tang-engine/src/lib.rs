@@ -2,7 +2,7 @@
 //!
 //! [`Engine::pack`] arranges the weights of a model once for the products that decoding needs;
 //! `network/forward.rs` is the forward pass through the layers, top to bottom. A [`KvCache`] keeps the keys and
-//! values of earlier tokens. A [`Decoder`] grows a batch of sequences by one token a step:
+//! values of earlier tokens. A [`Decoder`] grows a batch of sequences by one token per step:
 //! [`CachedDecoder`] with the cache, [`FullDecoder`] without, to compare it with.
 //!
 //! Every sum is added in one fixed order, whatever the rows, the threads or the cache around it.

@@ -146,7 +146,7 @@ impl Task {
         verse.map(|verse| verse.mask(poem(history))).transpose()
     }
 
-    /// Whether `history`, which begins with the prompt, holds all lines of a poem whose lines are laid
+    /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid
     /// down, with or without the newline at its end.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
         self.characters()

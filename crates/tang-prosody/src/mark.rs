@@ -1,4 +1,4 @@
-//! The marks that close lines of verse, as editors and keyboards have them.
+//! The marks that close lines of verse, in all their widths.
 
 use crate::{COMMA, FULL_STOP};
 

@@ -20,7 +20,7 @@ pub enum TokenizerError {
         /// All of them.
         characters: Vec<PlacedCharacter>,
     },
-    /// An id beyond the end of the vocabulary.
+    /// An id is beyond the end of the vocabulary.
     #[error(
         "token id {id} is out of range: the vocabulary has {size} tokens; \
          do the ids come from a model with another vocabulary?"

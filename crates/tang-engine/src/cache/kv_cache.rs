@@ -22,7 +22,7 @@ const FIRST: usize = 128;
 /// Keys (after rotation) and values of every layer for a batch of rows.
 ///
 /// The length of a row is the only record of positions: its next token is at position `length`. Keys
-/// and values after that count for nothing, so [`truncate`](Self::truncate) only lowers a number.
+/// and values after that are never read, so [`truncate`](Self::truncate) only lowers a number.
 ///
 /// # Layout
 ///
@@ -85,17 +85,17 @@ impl KvCache {
         self.lengths = vec![0; rows];
     }
 
-    /// Count of tokens that each row holds.
+    /// Count of cached tokens per row.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// Bytes of the keys and values that the rows hold now.
+    /// Bytes of the cached keys and values.
     pub fn used_bytes(&self) -> usize {
         self.lengths.iter().sum::<usize>() * self.config.cache_bytes_per_token()
     }
 
-    /// Bytes of the memory that the rows have.
+    /// Bytes of memory that is set aside for them.
     pub fn allocated_bytes(&self) -> usize {
         self.rows
             .iter()
@@ -144,7 +144,7 @@ impl KvCache {
         }
     }
 
-    /// Tokens for which a row has memory if it has room for `tokens`.
+    /// Tokens that a row with room for `tokens` has memory for: whole blocks.
     pub(crate) fn capacity_for(tokens: usize) -> usize {
         tokens.next_multiple_of(KvRow::BLOCK)
     }
@@ -210,7 +210,7 @@ impl KvCache {
         Ok(())
     }
 
-    /// The same tokens, announced for what `other` was.
+    /// The same tokens, with the announcement of `other`.
     pub(crate) fn reserved_as(mut self, other: &Self) -> Self {
         self.reserved = other.reserved;
         self
@@ -258,7 +258,7 @@ impl KvCache {
             .collect()
     }
 
-    /// Counts new tokens of the rows from `first` on as held, once every layer has written them.
+    /// Counts new tokens of the rows from `first` on as cached, once every layer has written them.
     pub(crate) fn advance(&mut self, first: usize, new: &[&[TokenId]]) {
         for (length, new) in self.lengths[first..].iter_mut().zip(new) {
             *length += new.len();
@@ -267,7 +267,7 @@ impl KvCache {
 }
 
 impl Row {
-    /// The same row with room for `tokens` tokens, of which it holds the first `length`.
+    /// The same row, of `length` tokens, with room for `tokens`.
     fn grown(&self, config: &ModelConfig, length: usize, tokens: usize) -> Self {
         let capacity = KvCache::capacity_for(tokens);
         let heads = config.layers * config.kv_heads;

@@ -16,7 +16,7 @@ use crate::{Engine, EngineError, KvCache, shared_tokens};
 pub struct PrefixCache {
     engine: Arc<Engine>,
     tokens: Vec<TokenId>,
-    /// One row, which holds `tokens`.
+    /// One row, of `tokens`.
     cache: KvCache,
 }
 
@@ -25,7 +25,7 @@ impl PrefixCache {
     ///
     /// # Errors
     ///
-    /// [`EngineError::TextTooLong`] if there are more than the context holds.
+    /// [`EngineError::TextTooLong`] if there are more than the context has.
     ///
     /// # Panics
     ///
@@ -57,7 +57,7 @@ impl PrefixCache {
         shared.min().unwrap_or(0)
     }
 
-    /// A cache of `rows` rows, each holding the first `length` tokens of the prefix.
+    /// A cache of `rows` rows, each of the first `length` tokens of the prefix.
     pub(crate) fn rows(&self, rows: usize, length: usize) -> KvCache {
         let mut cache = self.cache.clone();
         cache.truncate(&[length]);

@@ -21,7 +21,7 @@ pub(crate) struct NewTokens<'a> {
 
 /// The cached keys and values of some rows, as far as they belong to the heads of one shard.
 pub(crate) struct ShardCache<'a> {
-    /// Which shard.
+    /// Index of the shard.
     pub(crate) index: usize,
     /// `[layers][rows]`
     pub(crate) layers: Vec<Vec<KvRow<'a>>>,
@@ -62,9 +62,9 @@ pub(crate) fn forward(
                     let per_token = |width: usize| first * width..after * width;
                     let attention = CachedAttention {
                         qkv: &qkv[per_token(part.qkv.outputs())],
-                        rotation: rotation.as_ref().map(|rotation| {
+                        rotation: rotation.as_ref().map(|(cos, sin)| {
                             let angles = per_token(head_dim / 2);
-                            (&rotation.cos[angles.clone()], &rotation.sin[angles])
+                            (&cos[angles.clone()], &sin[angles])
                         }),
                         kv,
                         heads: part.heads,
@@ -87,7 +87,7 @@ pub(crate) fn forward(
             let sum = layer.shards[shard.index].feed_forward.as_ref().map(|part| {
                 // [T, some of 4 C], in Llama twice as many: gates and values
                 let up = part.up.forward(&h);
-                let activated = layer.activation.forward(&up, part.up.outputs());
+                let activated = engine.activate(&up, part.up.outputs());
                 // [T, C]: the part of these columns
                 part.down.forward(&activated)
             });
