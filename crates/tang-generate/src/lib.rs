@@ -1,5 +1,5 @@
-//! Poems from a model: the pipeline from logits to a token, constraints that a poem must keep, one poem or
-//! many at once, and searches.
+//! Poems from a model: the pipeline from logits to a token, constraints that a poem must keep, one poem or many at
+//! once, and searches.
 //!
 //! ```text
 //! Task (prompt + constraints) -> Sequence -> Generator  (one row, an iterator of steps)

@@ -32,7 +32,8 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a character.
+    /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a
+    /// character.
     pub fn continuation(text: &str, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
         if text.is_empty() {
             return Err(GenerateError::Empty);
@@ -46,9 +47,9 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one cannot
-    /// keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4 and 8;
-    /// [`GenerateError::FewRhymes`].
+    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one
+    /// cannot keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4
+    /// and 8; [`GenerateError::FewRhymes`].
     pub fn verse(
         template: &Template,
         rules: &Rules,
@@ -93,8 +94,8 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::TooLong`] if the lines do not fit the context, [`EngineError::TextTooLong`] if the prompt does
-    /// not.
+    /// [`GenerateError::TooLong`] if the lines do not fit the context, [`EngineError::TextTooLong`] if the prompt
+    /// does not.
     pub fn fit(self, context: usize) -> Result<Self, GenerateError> {
         self.check(context)?;
         Ok(self)
@@ -146,8 +147,8 @@ impl Task {
         verse.map(|verse| verse.mask(poem(history))).transpose()
     }
 
-    /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid
-    /// down, with or without the newline at its end.
+    /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid down, with or
+    /// without the newline at its end.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
         self.characters()
             .is_some_and(|count| poem(history).len() >= count)

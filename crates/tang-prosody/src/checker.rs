@@ -1,7 +1,7 @@
 //! Judges a poem by its rhyme and tones.
 //!
-//! The checker shares with the patterns that poems are written by (`line_pattern.rs`) the table of readings
-//! and the types of lines, and nothing else, as it judges poems written by them.
+//! The checker shares with the patterns that poems are written by (`line_pattern.rs`) the table of readings and the
+//! types of lines, and nothing else, as it judges poems written by them.
 
 use crate::{
     COMMA, FULL_STOP, Fault, Form, LineLength, LineSequence, LineType, LineVerdict, Readings, Tone,
@@ -11,20 +11,20 @@ use crate::{
 /// The way to judge a poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Judging<'a> {
-    /// The poem as it was written, character by character, if it was simplified to be judged: 臺 and
-    /// 台 are two rhyme characters before that, and one after.
+    /// The poem as it was written, character by character, if it was simplified to be judged: 臺 and 台 are two rhyme
+    /// characters before that, and one after.
     pub written: Option<&'a str>,
     /// Whether a wrong tone may be saved in the next line ([`Fault::Saved`]).
     pub saves: bool,
 }
 
-/// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next
-/// line. `None` if it has no strict form ([`Form::of`]).
+/// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next line.
+/// `None` if it has no strict form ([`Form::of`]).
 ///
-/// Any reading of a character counts, and a character that the table lacks has all readings. Positions 2, 4, 6
-/// and the ends of the lines are compared with the four sequences. The best sequence has
-/// the fewest wrong tones; among equals the fewest saved ones; then a first line that rhymes as the poem's does;
-/// then the largest share of the corpus.
+/// Any reading of a character counts, and a character that the table lacks has all readings. Positions 2, 4, 6 and
+/// the ends of the lines are compared with the four sequences. The best sequence has the fewest wrong tones; among
+/// equals the fewest saved ones; then a first line that rhymes as the poem's does; then the largest share of the
+/// corpus.
 pub fn check(poem: &str) -> Option<Verdict> {
     check_by(poem, Judging::default())
 }
@@ -166,8 +166,8 @@ impl Fit {
         }
     }
 
-    /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level
-    /// for it.
+    /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level for
+    /// it.
     fn save(&mut self, line: &Line, next: &Line) {
         let end = line.length.chars();
         self.saved = self.line_type == LineType::A
@@ -178,8 +178,8 @@ impl Fit {
         }
     }
 
-    /// The tones of the character at a beat for 对 and 粘: in the special line and in one that is saved,
-    /// the last beat counts as in the usual line.
+    /// The tones of the character at a beat for 对 and 粘: in the special line and in one that is saved, the last
+    /// beat counts as in the usual line.
     fn beat(&self, line: &Line, position: usize) -> ToneSet {
         let is_last = position == line.length.chars() - 1;
         if self.special && is_last {

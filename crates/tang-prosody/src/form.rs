@@ -69,8 +69,8 @@ impl Form {
     /// The four forms, in the order in which tables print them.
     pub const ALL: [Self; 4] = [Self::WuJue, Self::QiJue, Self::WuLv, Self::QiLv];
 
-    /// The strict form of a whole poem: the right number of lines, each of Han characters only,
-    /// closed by `，` and `。` in turn, and nothing else. `None` if it has no such form.
+    /// The strict form of a whole poem: the right number of lines, each of Han characters only, closed by `，` and
+    /// `。` in turn, and nothing else. `None` if it has no such form.
     pub fn of(poem: &str) -> Option<Self> {
         let mut forms = Self::ALL.into_iter();
         let form = forms.find(|form| form.char_count() == poem.chars().count())?;

@@ -1,9 +1,9 @@
 //! The rules of regulated verse, without any model.
 //!
 //! The [`Form`] of a poem fixes the number of lines and their length, and its [`Layout`] the places of the marks.
-//! Characters have [`Readings`]: tones, and rhyme groups. A [`LineSequence`] gives each line its
-//! [`LineType`], and the type gives the tones of its characters: a poem is written by the
-//! [`LinePattern`]s of the types, and judged by [`check`], which does not use them.
+//! Characters have [`Readings`]: tones, and rhyme groups. A [`LineSequence`] gives each line its [`LineType`], and
+//! the type gives the tones of its characters: a poem is written by the [`LinePattern`]s of the types, and judged by
+//! [`check`], which does not use them.
 //!
 //! ```
 //! use tang_prosody::{Form, check};

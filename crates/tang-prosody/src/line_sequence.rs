@@ -24,8 +24,8 @@ impl LineSequence {
     /// The four sequences.
     pub const ALL: [Self; 4] = [Self::Acbd, Self::Dcbd, Self::Bdac, Self::Cdac];
 
-    /// The type of line `line`, counted from 0. It has no end: after four lines, the
-    /// sequence goes on with the one that does not rhyme in its first.
+    /// The type of line `line`, counted from 0. It has no end: after four lines, the sequence goes on with the one
+    /// that does not rhyme in its first.
     pub const fn line_type(self, line: usize) -> LineType {
         use LineType::{A, B, C, D};
         match (self, line) {

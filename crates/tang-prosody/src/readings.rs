@@ -4,8 +4,8 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use crate::{RhymeGroup, Tone, ToneSet};
 
-/// A head line, then one row per character: the character, its count in the corpus, its readings, the
-/// share of level use, the source. `data/README.md` names the sources.
+/// A head line, then one row per character: the character, its count in the corpus, its readings, the share of level
+/// use, the source. `data/README.md` names the sources.
 const TABLE: &str = include_str!("../../../data/prosody.tsv");
 
 static READINGS: LazyLock<HashMap<char, Readings>> = LazyLock::new(|| {
@@ -43,7 +43,8 @@ impl Readings {
     }
 
     /// The readings that verse uses: if a character has both tones, without one that has less than 3 of 100 places. A
-    /// poem is written by these, so that no rule is kept by a reading that no reader thinks of (中 departing, 梦 level).
+    /// poem is written by these, so that no rule is kept by a reading that no reader thinks of (中 departing, 梦
+    /// level).
     pub fn usual(&self) -> &[Reading] {
         &self.usual
     }

@@ -15,8 +15,8 @@ pub(crate) struct Rhyme<'a> {
 }
 
 impl<'a> Rhyme<'a> {
-    /// Finds the group that most even lines share by any reading. Where there are several, one
-    /// with which the first line rhymes, then the one that their commonest readings are in.
+    /// Finds the group that most even lines share by any reading. Where there are several, one with which the first
+    /// line rhymes, then the one that their commonest readings are in.
     pub(crate) fn of(ends: &'a [char], written: &'a [char]) -> Self {
         let best = RhymeGroup::all()
             .map(|group| {

@@ -11,8 +11,8 @@ const HEADS: &str = "東冬江支微魚虞齊佳灰真文元寒刪先蕭肴豪�
 /// Their simplified forms.
 const SIMPLIFIED: &str = "东冬江支微鱼虞齐佳灰真文元寒删先萧肴豪歌麻阳庚青蒸尤侵覃盐咸";
 
-/// One of the 30 level rhyme groups of 平水韻, named by its first character. Regulated verse rhymes
-/// in level tones only, so that the oblique groups are left out.
+/// One of the 30 level rhyme groups of 平水韻, named by its first character. Regulated verse rhymes in level tones
+/// only, so that the oblique groups are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RhymeGroup(u8);
 

@@ -48,12 +48,12 @@ impl Serialize for Share {
 
 /// The scores of some texts.
 ///
-/// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and
-/// characters are counted in the poems that have one. Verdicts in which tones are saved in the next line
-/// give other scores than those of [`crate::check`]: count both only apart.
+/// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and characters are
+/// counted in the poems that have one. Verdicts in which tones are saved in the next line give other scores than
+/// those of [`crate::check`]: count both only apart.
 ///
-/// Only [`Self::whole`] and its parts tell verse from chance: of random lines, some 60 to 70
-/// in 100 single positions are right.
+/// Only [`Self::whole`] and its parts tell verse from chance: of random lines, some 60 to 70 in 100 single positions
+/// are right.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Scores {
     /// Texts of strict form.

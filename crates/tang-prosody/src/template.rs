@@ -25,8 +25,7 @@ impl Template {
         }
     }
 
-    /// Character `i` is in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the
-    /// last, 藏中 between.
+    /// Character `i` is in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the last, 藏中 between.
     ///
     /// # Errors
     ///
@@ -47,14 +46,14 @@ impl Template {
         Ok(template)
     }
 
-    /// Reads a template such as `春****，眠****。`: `*` is free, a Han character is fixed, and each
-    /// line may be closed by any mark, space or line break.
+    /// Reads a template such as `春****，眠****。`: `*` is free, a Han character is fixed, and each line may be
+    /// closed by any mark, space or line break.
     ///
     /// # Errors
     ///
-    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no
-    /// line; [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other
-    /// lengths than 5 or 7 or of several.
+    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no line;
+    /// [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other lengths than 5 or 7 or of
+    /// several.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
         ensure_allowed(text, Self::allows)?;
         let is_end = |c: char| line_mark(c).is_some() || LINE_ENDS.contains(&c);

@@ -11,8 +11,8 @@ use crate::{Form, LineSequence, LineType, RhymeGroup, ToneSet};
 pub enum Fault {
     /// 出律: a tone is wrong at position 2, 4, 6 or at the end.
     Tone,
-    /// 对句救: the line is of type A with an oblique tone at position 4 (6 of seven), and the next one saves it by
-    /// a level tone at position 3 (5 of seven). Only looked for where the judging allows it.
+    /// 对句救: the line is of type A with an oblique tone at position 4 (6 of seven), and the next one saves it by a
+    /// level tone at position 3 (5 of seven). Only looked for where the judging allows it.
     Saved,
     /// 失对: the second line of a couplet is not opposite to the first at positions 2, 4, 6.
     Dui,
@@ -82,8 +82,8 @@ impl Serialize for Fault {
 pub struct Verdict {
     /// The form.
     pub form: Form,
-    /// The rhyme group that most of the even lines end in; `None` if no character that is known
-    /// there has a level reading with a group.
+    /// The rhyme group that most of the even lines end in; `None` if no character that is known there has a level
+    /// reading with a group.
     pub rhyme: Option<RhymeGroup>,
     /// Whether the first line ends in that group, too.
     pub first_line_rhymes: bool,
@@ -124,8 +124,8 @@ impl Verdict {
         self.rhyme.is_some() && !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
     }
 
-    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no
-    /// couplet is 失对 or 失粘 either.
+    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no couplet is 失对
+    /// or 失粘 either.
     pub fn tones_fit(&self) -> bool {
         !self.has(Fault::Tone)
     }

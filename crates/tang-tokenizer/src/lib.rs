@@ -1,5 +1,5 @@
-//! Text to token ids and back, one token per character: the [`Vocabulary`], and the folder in which
-//! it is saved so that Hugging Face tokenizers reads it, too.
+//! Text to token ids and back, one token per character: the [`Vocabulary`], and the folder in which it is saved so
+//! that Hugging Face tokenizers reads it, too.
 //!
 //! ```
 //! use tang_tokenizer::Vocabulary;

@@ -1,5 +1,5 @@
-//! The vocabulary as a folder that Hugging Face tokenizers reads: a BPE model without merges has
-//! the single characters as its tokens.
+//! The vocabulary as a folder that Hugging Face tokenizers reads: a BPE model without merges has the single
+//! characters as its tokens.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -21,8 +21,8 @@ pub const TOKENIZER_FILE: &str = "tokenizer.json";
 pub const TOKENIZER_CONFIG_FILE: &str = "tokenizer_config.json";
 /// The mark that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// The most bytes of [`TOKENIZER_FILE`]: it may have each character of Unicode, and other models have as
-/// many tokens with their merges.
+/// The most bytes of [`TOKENIZER_FILE`]: it may have each character of Unicode, and other models have as many tokens
+/// with their merges.
 const MAX_BYTES: u64 = 64 << 20;
 
 const CONFIG: &str = r#"{
@@ -33,8 +33,8 @@ const CONFIG: &str = r#"{
 }
 "#;
 
-/// [`TOKENIZER_FILE`] up to the entries of the vocabulary. Without the decoder `Fuse`, decoding would put a space between
-/// two tokens.
+/// [`TOKENIZER_FILE`] up to the entries of the vocabulary. Without the decoder `Fuse`, decoding would put a space
+/// between two tokens.
 const HEAD: &str = r#"{
   "version": "1.0",
   "truncation": null,
@@ -77,8 +77,7 @@ const TAIL: &str = r#"
 "#;
 
 impl Vocabulary {
-    /// Writes [`TOKENIZER_FILE`] and [`TOKENIZER_CONFIG_FILE`] into `folder`, which is created if
-    /// it is missing.
+    /// Writes [`TOKENIZER_FILE`] and [`TOKENIZER_CONFIG_FILE`] into `folder`, which is created if it is missing.
     ///
     /// # Errors
     ///
@@ -108,9 +107,9 @@ impl Vocabulary {
     ///
     /// # Errors
     ///
-    /// [`TokenizerError::Io`] if it cannot be read, [`TokenizerError::Json`] if it is no tokenizer
-    /// file, [`TokenizerError::Damaged`] if its tokens are not single characters with ids from 0 on, the
-    /// first three of which are fixed. Added tokens without a character, such as `<pad>`, may follow.
+    /// [`TokenizerError::Io`] if it cannot be read, [`TokenizerError::Json`] if it is no tokenizer file,
+    /// [`TokenizerError::Damaged`] if its tokens are not single characters with ids from 0 on, the first three of
+    /// which are fixed. Added tokens without a character, such as `<pad>`, may follow.
     pub fn load(folder: &Path) -> Result<Self, TokenizerError> {
         let path = folder.join(TOKENIZER_FILE);
         let text = read_at_most(MAX_BYTES, &path).map_err(|source| TokenizerError::Io {

@@ -22,9 +22,9 @@ const FIXED: [char; 3] = ['\n', COMMA, FULL_STOP];
 
 /// The characters that a model knows, one token each.
 ///
-/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode
-/// code point: the same set of characters thus always gets the same ids, whatever texts it was collected
-/// from. One from a file keeps the ids that it has there.
+/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode code
+/// point: the same set of characters thus always gets the same ids, whatever texts it was collected from. One from a
+/// file keeps the ids that it has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
     chars: Vec<char>,
@@ -103,8 +103,8 @@ impl Vocabulary {
         (0..).zip(self.chars.iter().copied())
     }
 
-    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the
-    /// newline. An id out of range is none.
+    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the newline. An id out
+    /// of range is none.
     pub fn is_han(&self, id: TokenId) -> bool {
         self.char(id).is_some_and(tang_prosody::is_han)
     }
@@ -113,8 +113,7 @@ impl Vocabulary {
     ///
     /// # Errors
     ///
-    /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no
-    /// unknown token.
+    /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
         let ids: Option<Vec<TokenId>> = text.chars().map(|c| self.id(c)).collect();
         ids.ok_or_else(|| TokenizerError::UnknownCharacters {
@@ -138,8 +137,8 @@ impl Vocabulary {
             .collect()
     }
 
-    /// The SHA-256, in hexadecimal, of all characters in the order of their ids, as UTF-8. Two
-    /// vocabularies with the same fingerprint give the same ids.
+    /// The SHA-256, in hexadecimal, of all characters in the order of their ids, as UTF-8. Two vocabularies with the
+    /// same fingerprint give the same ids.
     pub fn fingerprint(&self) -> String {
         sha256_hex(self.chars.iter().collect::<String>())
     }

@@ -1,7 +1,7 @@
-//! The key/value cache: what attention computed for earlier positions, kept so that each new token
-//! passes through the network once.
+//! The key/value cache: what attention computed for earlier positions, kept so that each new token passes through the
+//! network once.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use tang_checkpoint::ModelConfig;
 use tang_kernels::KvRow;
@@ -21,8 +21,8 @@ const FIRST: usize = 128;
 
 /// Keys (after rotation) and values of every layer for a batch of rows.
 ///
-/// The length of a row is the only record of positions: its next token is at position `length`. Keys
-/// and values after that are never read, so [`truncate`](Self::truncate) only lowers a number.
+/// The length of a row is the only record of positions: its next token is at position `length`. Keys and values after
+/// that are never read, so [`truncate`](Self::truncate) only lowers a number.
 ///
 /// # Layout
 ///
@@ -32,8 +32,8 @@ const FIRST: usize = 128;
 ///   `[.., t / 16, d, t % 16]`, and the products of a query with 16 keys are sums of vectors;
 /// - values: `[layers, kv_heads, capacity, head_dim]`.
 ///
-/// A row that is full gets twice the capacity: at first up to the announced length, then up to the
-/// context of the model.
+/// A row that is full gets twice the capacity: at first up to the announced length, then up to the context of the
+/// model.
 #[derive(Debug, Clone)]
 pub struct KvCache {
     config: ModelConfig,
@@ -63,8 +63,8 @@ impl KvCache {
         }
     }
 
-    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens
-    /// each: the memory that a row gets at first.
+    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens each: the
+    /// memory that a row gets at first.
     ///
     /// # Errors
     ///
@@ -110,12 +110,12 @@ impl KvCache {
     /// If there is not one length per row, or one is longer than its row.
     pub fn truncate(&mut self, lengths: &[usize]) {
         assert_eq!(lengths.len(), self.lengths.len(), "one length per row");
-        for (row, (held, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
+        for (row, (cached, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
             assert!(
-                length <= held,
-                "row {row} holds {held} tokens, not {length}"
+                length <= cached,
+                "row {row} has {cached} tokens, not {length}"
             );
-            *held = *length;
+            *cached = *length;
         }
     }
 
@@ -126,22 +126,21 @@ impl KvCache {
     /// If a row does not exist.
     pub fn select(&mut self, rows: &[usize]) {
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
-        let mut uses = vec![0; self.rows.len()];
-        for row in rows {
-            uses[*row] += 1;
-        }
+        let mut old = mem::take(&mut self.rows);
         // The last use of a row moves its memory, the others copy it.
-        let mut old: Vec<Option<Row>> = self.rows.drain(..).map(Some).collect();
-        for row in rows {
-            uses[*row] -= 1;
-            let kept = if uses[*row] == 0 {
-                old[*row].take()
+        let mut last_use = vec![0; old.len()];
+        for (index, row) in rows.iter().enumerate() {
+            last_use[*row] = index;
+        }
+        let uses = rows.iter().enumerate();
+        let kept = uses.map(|(index, row)| {
+            if last_use[*row] == index {
+                mem::take(&mut old[*row])
             } else {
                 old[*row].clone()
-            };
-            self.rows
-                .push(kept.expect("a row is moved at its last use"));
-        }
+            }
+        });
+        self.rows = kept.collect();
     }
 
     /// Tokens that a row with room for `tokens` has memory for: whole blocks.

@@ -12,8 +12,8 @@ const GROUPS: &str = "/sys/fs/cgroup";
 /// Bytes below which the system is not asked, as that takes as long as a token.
 const LITTLE: usize = 32 << 20;
 
-/// Checks that the available memory has room for `rows` rows of `tokens` tokens each, of which each has
-/// room for `capacity` already; for a quarter more, their logits twice, and 32 MiB to compute with.
+/// Checks that the available memory has room for `rows` rows of `tokens` tokens each, of which each has room for
+/// `capacity` already; for a quarter more, their logits twice, and 32 MiB to compute with.
 ///
 /// # Errors
 ///
@@ -48,8 +48,8 @@ pub(crate) fn check_cache_memory(
     reserved.map_err(|_| too_large(None))
 }
 
-/// Bytes that the system can give without swapping, and the limits of this process's control groups leave;
-/// `None` where the system does not say.
+/// Bytes that the system can give without swapping, and the limits of this process's control groups leave; `None`
+/// where the system does not say.
 fn available() -> Option<u64> {
     let all = fs::read_to_string("/proc/meminfo").ok()?;
     let all = field(&all, "MemAvailable:")? * 1024;

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{CachedDecoder, Decoder, EngineError, FullDecoder, KvCache, Model, PrefixCache};
 
-/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go
-/// through the two shards of the layers, one per thread: so each weight is read once.
+/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go through the two
+/// shards of the layers, one per thread: so each weight is read once.
 const SPLIT_BY_ROWS: usize = 12;
 
 /// Bytes that the sums of the shards may take in one pass through the layers.
@@ -47,8 +47,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`EngineError::Model`] if the geometry is impossible, or a weight is missing, has another shape or is not one of
-    /// the model.
+    /// [`EngineError::Model`] if the geometry is impossible, or a weight is missing, has another shape or is not one
+    /// of the model.
     pub fn pack(config: &ModelConfig, weights: &Weights) -> Result<Self, EngineError> {
         config.validate()?;
         weights.check(config)?;
@@ -76,8 +76,8 @@ impl Engine {
         &self.config
     }
 
-    /// Takes new tokens of each row through the layers. They follow the cached ones, and
-    /// their keys and values are added to the cache. Many tokens go in several passes, which bounds the memory.
+    /// Takes new tokens of each row through the layers. They follow the cached ones, and their keys and values are
+    /// added to the cache. Many tokens go in several passes, which bounds the memory.
     ///
     /// # Shapes
     ///
@@ -87,8 +87,8 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::TextTooLong`] if the new tokens of a row alone are more than the context,
-    /// [`EngineError::ContextFull`] if the row would grow past it, [`EngineError::CacheTooLarge`] if there
-    /// is no memory for them; the cache is then unchanged.
+    /// [`EngineError::ContextFull`] if the row would grow past it, [`EngineError::CacheTooLarge`] if there is no
+    /// memory for them; the cache is then unchanged.
     ///
     /// # Panics
     ///
@@ -250,8 +250,8 @@ impl Engine {
     }
 
     /// Cosines and sines that rotate queries and keys of the new tokens in Llama (Su et al., *RoFormer*, 2021), each
-    /// `[T, head_dim / 2]`: Hugging Face's half-split form rotates number i of a head together with number
-    /// i + head_dim / 2.
+    /// `[T, head_dim / 2]`: Hugging Face's half-split form rotates number i of a head together with number i +
+    /// head_dim / 2.
     pub(super) fn rotation(&self, batch: &[NewTokens<'_>]) -> Option<(Vec<f32>, Vec<f32>)> {
         match self.config.family {
             Family::Gpt2 => None,

@@ -1,7 +1,7 @@
 //! One forward pass, from token ids to the residual stream after the last layer.
 //!
-//! Shapes: T new tokens of all rows together, C the width of the residual stream, H query heads and
-//! K key/value heads of a shard, D the width of a head.
+//! Shapes: T new tokens of all rows together, C the width of the residual stream, H query heads and K key/value heads
+//! of a shard, D the width of a head.
 
 use tang_kernels::{AllReduce, CachedAttention, KvRow};
 use tang_tokenizer::TokenId;
@@ -27,8 +27,8 @@ pub(crate) struct ShardCache<'a> {
     pub(crate) layers: Vec<Vec<KvRow<'a>>>,
 }
 
-/// Takes new tokens through some shards of all layers: through both on one thread, or through one while
-/// another thread has the other. Keys and values of the new tokens are added to the cache.
+/// Takes new tokens through some shards of all layers: through both on one thread, or through one while another
+/// thread has the other. Keys and values of the new tokens are added to the cache.
 ///
 /// # Shapes
 ///

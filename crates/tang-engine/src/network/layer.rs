@@ -11,8 +11,7 @@ use super::{
 /// Numbers of the widest vectors: the columns of a feed-forward network are cut between them.
 const VECTOR: usize = 16;
 
-/// Attention, then feed-forward, each on a normalised input and added to the residual stream
-/// (pre-norm).
+/// Attention, then feed-forward, each on a normalised input and added to the residual stream (pre-norm).
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) attention_norm: Norm,

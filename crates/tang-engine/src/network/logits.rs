@@ -42,8 +42,8 @@ impl Logits {
     }
 }
 
-/// The entropy, in nats, of the softmax of logits: 0 if one token is certain, the
-/// logarithm of their count if all are equally likely.
+/// The entropy, in nats, of the softmax of logits: 0 if one token is certain, the logarithm of their count if all are
+/// equally likely.
 pub fn entropy(logits: &[f32]) -> f64 {
     let normaliser = log_sum_exp(logits);
     logits

@@ -29,10 +29,10 @@ impl Mask {
         }
     }
 
-    /// Removes every token that is not in `set`, one flag per token.
-    pub(crate) fn keep_set(&mut self, set: &[bool]) {
-        for (allowed, keep) in self.0.iter_mut().zip(set) {
-            *allowed &= keep;
+    /// Removes every token whose value, one per token, is not to be kept.
+    pub(crate) fn keep_by<T: Copy>(&mut self, values: &[T], keep: impl Fn(T) -> bool) {
+        for (allowed, value) in self.0.iter_mut().zip(values) {
+            *allowed &= keep(*value);
         }
     }
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn rules_compose() {
         let mut mask = Mask::all(4);
-        mask.keep_set(&[true, false, true, true]);
+        mask.keep_by(&[2, 0, 1, 5], |value| value > 0);
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [0, 2, 3]);
         assert_eq!(mask.count(), 3);
         let hidden = f32::NEG_INFINITY;

@@ -4,8 +4,7 @@ use tang_tokenizer::TokenId;
 
 use super::{Constraint, Place, mask::Mask, rules::Rule};
 
-/// No character twice in a poem, except where the user put it, and except for one doubled within a
-/// line, as 悠悠.
+/// No character twice in a poem, except where the user put it, and except for one doubled within a line, as 悠悠.
 pub(super) struct NoRepeatConstraint {
     /// One entry per position of the poem.
     pub(super) fixed: Vec<Option<TokenId>>,

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::GenerateError;
 
-/// A group that the model may find by itself has this many times the characters that are needed, so
-/// that other rules never use them up.
+/// A group that the model may find by itself has this many times the characters that are needed, so that other rules
+/// never use them up.
 const PLENTY: usize = 8;
 
 /// The even lines end in one level group of 平水韻, no two of them in the same character.
@@ -74,13 +74,12 @@ impl RhymeConstraint {
         self.fixed[line].or_else(written)
     }
 
-    /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level
-    /// one rhymes, an oblique one must not seem to by a reading that is hardly used (梦), or the
-    /// line would be judged as one that rhymes.
+    /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level one rhymes, an oblique
+    /// one must not seem to by a reading that is hardly used (梦), or the line would be judged as one that rhymes.
     fn suits_first_line(&self, token: TokenId, group: RhymeGroup) -> bool {
         if !self.first_line {
             true
-        } else if self.readings.tones(token).contains(Tone::Level) {
+        } else if self.readings.tones[token as usize].contains(Tone::Level) {
             self.readings.rhymes(token, group)
         } else {
             !self.readings.can_rhyme(token, group)
@@ -110,7 +109,7 @@ impl Constraint for RhymeConstraint {
         });
         if line == 0 && self.first_line {
             mask.retain(|token| {
-                let tones = self.readings.tones(token);
+                let tones = self.readings.tones[token as usize];
                 let one = tones == Tone::Oblique.into() || tones == Tone::Level.into();
                 one && groups.iter().any(|g| self.suits_first_line(token, *g))
             });

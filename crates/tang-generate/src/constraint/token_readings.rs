@@ -8,7 +8,7 @@ pub(super) struct TokenReadings {
     /// `None` for a mark and for a character that the table lacks.
     readings: Vec<Option<&'static Readings>>,
     /// The usual tones of each token.
-    tones: Vec<ToneSet>,
+    pub(super) tones: Vec<ToneSet>,
 }
 
 impl TokenReadings {
@@ -21,11 +21,6 @@ impl TokenReadings {
             tones: tones.collect(),
             readings,
         }
-    }
-
-    /// The usual tones of a token.
-    pub(super) fn tones(&self, token: TokenId) -> ToneSet {
-        self.tones[token as usize]
     }
 
     /// Whether a token rhymes in a group by a usual reading.
@@ -64,9 +59,9 @@ mod tests {
         let vocabulary = Vocabulary::from_texts(["中人不梦"]);
         let readings = TokenReadings::new(&vocabulary);
         let token = |c| vocabulary.id(c).unwrap();
-        assert_eq!(readings.tones(token('中')), Tone::Level.into());
+        assert_eq!(readings.tones[token('中') as usize], Tone::Level.into());
         assert_eq!(fixed_tones('中'), ToneSet::ANY);
-        assert_eq!(readings.tones(token('，')), ToneSet::NONE);
+        assert_eq!(readings.tones[token('，') as usize], ToneSet::NONE);
         assert_eq!(fixed_tones('㐀'), ToneSet::ANY);
         let groups = |rhymes: &dyn Fn(RhymeGroup) -> bool| -> Vec<RhymeGroup> {
             RhymeGroup::all().filter(|group| rhymes(*group)).collect()
@@ -78,7 +73,7 @@ mod tests {
         assert_eq!(any('梦'), ["东".parse().unwrap()]);
         assert_eq!(groups(&|group| fixed_rhymes('月', group)), []);
         assert_eq!(groups(&|group| fixed_rhymes('㐀', group)).len(), 30);
-        let of = |c| readings.tones(token(c)).contains(Tone::Oblique);
+        let of = |c| readings.tones[token(c) as usize].contains(Tone::Oblique);
         assert!(of('不') && !of('人') && !of('。'));
     }
 }

@@ -16,8 +16,8 @@ use super::{
 /// Each line has the tones of its place in a sequence of line types; the poem itself decides which sequence, as long
 /// as several are left.
 ///
-/// The lines of a sequence do not depend on each other, and the patterns of a line know of fixed
-/// characters further on, so a poem never comes to a place where no tone is right.
+/// The lines of a sequence do not depend on each other, and the patterns of a line know of fixed characters further
+/// on, so a poem never comes to a place where no tone is right.
 pub(super) struct ToneConstraint {
     layout: Layout,
     /// The sequences that the fixed characters leave.
@@ -61,7 +61,10 @@ impl ToneConstraint {
         (0..self.layout.line_length().chars())
             .map(|column| {
                 let position = self.layout.position(line, column);
-                let written = || poem.get(position).map(|token| self.readings.tones(*token));
+                let written = || {
+                    poem.get(position)
+                        .map(|token| self.readings.tones[*token as usize])
+                };
                 self.fixed[position]
                     .or_else(written)
                     .unwrap_or(ToneSet::ANY)
@@ -87,7 +90,7 @@ impl Constraint for ToneConstraint {
                 allowed = allowed | line_type.allowed_tones(length, &current, column);
             }
         }
-        mask.retain(|token| self.readings.tones(token).intersects(allowed));
+        mask.keep_by(&self.readings.tones, |tones| tones.intersects(allowed));
     }
 }
 

@@ -144,7 +144,7 @@ impl Verse {
             }
             Ok(())
         };
-        mask.keep_set(&self.han);
+        mask.keep_by(&self.han, |is_han| is_han);
         check(Rule::Form, &mask)?;
         for constraint in &self.constraints {
             constraint.restrict(poem, place, &mut mask);

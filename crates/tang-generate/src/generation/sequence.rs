@@ -13,8 +13,8 @@ use crate::{
 /// The reason why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The poem is whole: the newline that ends it came, or no position is left after the last of the lines
-    /// that were laid down.
+    /// The poem is whole: the newline that ends it came, or no position is left after the last of the lines that were
+    /// laid down.
     EndOfPoem,
     /// The number of tokens that was asked for is reached.
     MaxNewTokens,
@@ -42,15 +42,14 @@ pub struct Step {
     pub forced: bool,
     /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
     pub log_prob: f64,
-    /// By how much it beat the second candidate in the draw, in units of logit / temperature;
-    /// infinite if no second was left.
+    /// By how much it beat the second candidate in the draw, in units of logit / temperature; infinite if no second
+    /// was left.
     pub margin: f32,
 }
 
 /// The tokens of one poem, and all that decides the next one.
 ///
-/// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p,
-/// draw.
+/// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p, draw.
 #[derive(Clone)]
 pub struct Sequence {
     task: Task,
@@ -126,8 +125,8 @@ impl Sequence {
         self.log_probs.mean()
     }
 
-    /// Mean log-probability, in nats, of the generated tokens that the constraints did not force:
-    /// the measure of a constrained poem. NaN if all were forced.
+    /// Mean log-probability, in nats, of the generated tokens that the constraints did not force: the measure of a
+    /// constrained poem. NaN if all were forced.
     pub fn mean_free_log_prob(&self) -> f64 {
         self.free_log_probs.mean()
     }
@@ -168,8 +167,8 @@ impl Sequence {
         candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
 
-    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count`
-    /// best after a division of all logits by the same number; and whether no other than one is allowed.
+    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count` best after a
+    /// division of all logits by the same number; and whether no other than one is allowed.
     pub(crate) fn candidates(
         &self,
         logits: &[f32],

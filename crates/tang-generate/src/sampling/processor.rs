@@ -4,23 +4,23 @@ use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId};
 
 use super::candidates::Candidates;
 
-/// The largest temperature whose quotients keep all digits of a float, so that different logits give different scores.
+/// The largest temperature whose quotients keep all digits of a float, so that different logits give different
+/// scores.
 const MOST: f32 = 1e3;
 
-/// A step that changes the scores of candidates, or removes candidates. Each score rises with the score before it, and
-/// one candidate at least is kept.
+/// A step that changes the scores of candidates, or removes candidates. Each score rises with the score before it,
+/// and one candidate at least is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Processor {
-    /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is
-    /// divided by the penalty, a negative one multiplied. Marks and the newline are exempt, since
-    /// every poem repeats them.
+    /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is divided by the
+    /// penalty, a negative one multiplied. Marks and the newline are exempt, since every poem repeats them.
     RepetitionPenalty(f32),
     /// Divides every logit: below 1 the distribution is sharper, above 1 flatter.
     Temperature(f32),
     /// Keeps the k best tokens (Fan et al., *Hierarchical Neural Story Generation*, 2018).
     TopK(usize),
-    /// Keeps the smallest set of best tokens whose probability reaches p (Holtzman et al., *The Curious
-    /// Case of Neural Text Degeneration*, 2020): the token that crosses p is kept, so one always is.
+    /// Keeps the smallest set of best tokens whose probability reaches p (Holtzman et al., *The Curious Case of
+    /// Neural Text Degeneration*, 2020): the token that crosses p is kept, so one always is.
     TopP(f32),
 }
 

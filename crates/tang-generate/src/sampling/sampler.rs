@@ -22,10 +22,9 @@ pub(crate) enum Sampler {
     /// Takes the best.
     Greedy,
     /// Draws from the softmax of the scores by Gumbel-max (Gumbel, 1954; Maddison et al., *A\* Sampling*, 2014): the
-    /// largest of score plus noise. The noise of a token is a function of seed, step
-    /// and token alone, made by a counter-based generator, so the draw depends neither on the order of
-    /// the candidates nor on the draws of other rows, and a difference of 1e-6 in a score changes it only
-    /// where two sums are that close.
+    /// largest of score plus noise. The noise of a token is a function of seed, step and token alone, made by a
+    /// counter-based generator, so the draw depends neither on the order of the candidates nor on the draws of other
+    /// rows, and a difference of 1e-6 in a score changes it only where two sums are that close.
     Gumbel { seed: u64 },
 }
 
@@ -38,7 +37,8 @@ impl Sampler {
         }
     }
 
-    /// Adds the noise of step `step` to the scores, if there is any; candidates are then in the order of their tokens.
+    /// Adds the noise of step `step` to the scores, if there is any; candidates are then in the order of their
+    /// tokens.
     pub(crate) fn add_noise(self, step: usize, candidates: &mut Candidates) {
         if let Self::Gumbel { seed } = self {
             let mut noise = ChaCha8Rng::seed_from_u64(seed);

@@ -17,9 +17,9 @@ pub(crate) struct Tie<'a> {
 
 impl Tie<'_> {
     /// Whether the choice could be `token` if each logit were off by up to `gap`. The token must be among the
-    /// candidates that are left where that suits it best; and every candidate that beats it in the draw must
-    /// not be where that suits the candidate least. So a choice that rounding turned at any border, or at several, is
-    /// always found; one that it did not turn is hardly ever taken for such.
+    /// candidates that are left where that suits it best; and every candidate that beats it in the draw must not be
+    /// where that suits the candidate least. So a choice that rounding turned at any border, or at several, is always
+    /// found; one that it did not turn is hardly ever taken for such.
     pub(crate) fn can_be(&self, candidates: &Candidates, token: TokenId, gap: f32) -> bool {
         // Beyond what rounds away when the gap is added.
         let lows = self.scored(candidates, |logit| (logit - gap).next_down());

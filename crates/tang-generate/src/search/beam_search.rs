@@ -8,13 +8,13 @@ use tang_tokenizer::TokenId;
 
 use crate::{GenerateError, Sequence, generation::rows::Rows, sampling::candidates::Candidate};
 
-/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
-/// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
-/// that ends is set aside and takes its beam with it; one that the constraints leave no token is
-/// dropped. Gives the finished poems, likeliest first by the mean log-probability per token.
+/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams` likeliest
+/// continuations of all kept poems are kept, and the decoder's rows follow them. A poem that ends is set aside and
+/// takes its beam with it; one that the constraints leave no token is dropped. Gives the finished poems, likeliest
+/// first by the mean log-probability per token.
 ///
-/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling
-/// settings play no part. One beam is greedy decoding.
+/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling settings play no
+/// part. One beam is greedy decoding.
 ///
 /// # Errors
 ///

@@ -7,9 +7,8 @@ use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 /// From the seed of one sample to that of the next: far from the seeds of neighbouring poems, which count up by one.
 const SEED_STEP: u64 = 1 << 40;
 
-/// Draws `count` poems and gives the one whose free tokens the model finds likeliest,
-/// by the mean of their log-probabilities. The first is drawn with the seed of `config`, as it
-/// would be alone.
+/// Draws `count` poems and gives the one whose free tokens the model finds likeliest, by the mean of their
+/// log-probabilities. The first is drawn with the seed of `config`, as it would be alone.
 ///
 /// # Errors
 ///
