@@ -11,7 +11,7 @@ use crate::{GenerateError, GenerationConfig, Sequence, Step, Task};
 /// sequence has a finish reason, or after an error.
 pub struct Generator<'a> {
     decoder: &'a mut dyn Decoder,
-    /// One.
+    /// The only sequence.
     rows: Rows,
     /// Logits for the next step, if they were asked for before it.
     logits: Option<Logits>,

@@ -46,7 +46,7 @@ impl Candidates {
         contenders
     }
 
-    /// Keeps the `count` best, best first. Of equal scores the lower token is the better.
+    /// Keeps the `count` best, best first. Among equal scores the lower token is better.
     pub(crate) fn keep_best(&mut self, count: usize) {
         if count == 0 {
             self.0.clear();

@@ -18,24 +18,28 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     /// Repetition penalty, temperature, top-k, top-p, as far as they are on, and the draw.
     pub(crate) fn new(config: &GenerationConfig) -> Self {
-        let greedy = config.temperature == 0.0;
-        let steps = [
-            (
-                config.repetition_penalty != 1.0,
-                Processor::RepetitionPenalty(config.repetition_penalty),
-            ),
-            (!greedy, Processor::Temperature(config.temperature)),
-            (!greedy && config.top_k > 0, Processor::TopK(config.top_k)),
-            (!greedy && config.top_p < 1.0, Processor::TopP(config.top_p)),
-        ];
-        let on = steps.into_iter().filter(|(is_on, _)| *is_on);
+        let mut processors = Vec::new();
+        if config.repetition_penalty != 1.0 {
+            processors.push(Processor::RepetitionPenalty(config.repetition_penalty));
+        }
+        if config.temperature == 0.0 {
+            let sampler = Sampler::Greedy;
+            return Self {
+                processors,
+                sampler,
+            };
+        }
+        processors.push(Processor::Temperature(config.temperature));
+        if config.top_k > 0 {
+            processors.push(Processor::TopK(config.top_k));
+        }
+        if config.top_p < 1.0 {
+            processors.push(Processor::TopP(config.top_p));
+        }
+        let sampler = Sampler::Gumbel { seed: config.seed };
         Self {
-            processors: on.map(|(_, processor)| processor).collect(),
-            sampler: if greedy {
-                Sampler::Greedy
-            } else {
-                Sampler::Gumbel { seed: config.seed }
-            },
+            processors,
+            sampler,
         }
     }
 
