@@ -24,7 +24,9 @@ pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
         return Some("--device flex computes on the CPU");
     }
     match error.downcast_ref()? {
-        TrainError::Diverged { .. } | TrainError::ValidationNotFinite { .. } => Some("--seed starts another"),
+        TrainError::Diverged { .. } | TrainError::ValidationNotFinite { .. } => {
+            Some("--seed starts another")
+        }
         TrainError::PoemTooLong { .. } => Some("--context gives it more positions"),
         TrainError::RunExists { .. } => Some("--resume goes on, --out names another folder"),
         TrainError::NotEmpty { .. } | TrainError::Locked { .. } => {

@@ -18,13 +18,16 @@ pub trait Decoder: Send {
     /// Count of positions that the model has.
     fn context(&self) -> usize;
 
-    /// Announces at most `rows` sequences, those of all [forks](Self::fork) counted, of at most `tokens`
-    /// tokens each, prompts included.
+    /// Announces at most `rows` sequences, those of all [forks](Self::fork) counted, of at most `tokens` tokens each,
+    /// prompts included.
     ///
     /// # Errors
     ///
     /// [`EngineError::CacheTooLarge`] if there is not enough memory for them.
-    fn reserve(&mut self, rows: usize, tokens: usize) -> Result<(), EngineError>;
+    fn reserve(&mut self, rows: usize, tokens: usize) -> Result<(), EngineError> {
+        let _ = (rows, tokens);
+        Ok(())
+    }
 
     /// Forgets all sequences and starts `rows` empty ones.
     fn start(&mut self, rows: usize);
@@ -37,8 +40,8 @@ pub trait Decoder: Send {
     /// # Errors
     ///
     /// [`EngineError::TextTooLong`] if the new tokens of a sequence are more than the context,
-    /// [`EngineError::ContextFull`] if the sequence would grow past it, [`EngineError::CacheTooLarge`] if
-    /// there is no memory for them, [`EngineError::Overflow`] if a logit is no finite number.
+    /// [`EngineError::ContextFull`] if the sequence would grow past it, [`EngineError::CacheTooLarge`] if there is no
+    /// memory for them, [`EngineError::Overflow`] if a logit is no finite number.
     fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError>;
 
     /// Adds tokens to the only sequence and gives the logits after each of them, one row per token.
@@ -54,20 +57,23 @@ pub trait Decoder: Send {
     /// Forgets all tokens of sequence `i` but the first `lengths[i]`.
     fn truncate(&mut self, lengths: &[usize]);
 
-    /// Another decoder of the same model, without sequences, for one more thread; the tokens that it
-    /// sends through the model count here, too. `None` if all sequences are done sooner together: on a
-    /// GPU.
+    /// Another decoder of the same model, without sequences, for one more thread; the tokens that it sends through
+    /// the model count here, too. `None` on a GPU, where one decoder for all sequences is faster.
     fn fork(&self) -> Option<Box<dyn Decoder>>;
 
     /// Count of tokens that went through the model so far.
     fn forwarded_tokens(&self) -> usize;
 
     /// Bytes of keys and values; 0 without a cache.
-    fn cache_bytes(&self) -> CacheBytes;
+    fn cache_bytes(&self) -> CacheBytes {
+        CacheBytes::default()
+    }
 
-    /// Tokens for which a row has memory once it holds `tokens`, if exactly so many were announced; 0
-    /// without a cache.
-    fn capacity_for(&self, tokens: usize) -> usize;
+    /// Tokens that a row of `tokens` tokens has memory for, if exactly `tokens` were announced; 0 without a cache.
+    fn capacity_for(&self, tokens: usize) -> usize {
+        let _ = tokens;
+        0
+    }
 
     /// Threads that it may use.
     fn threads(&self) -> Threads;
@@ -120,8 +126,8 @@ pub trait Model: Send + Sync {
     /// A decoder with the key/value cache.
     fn cached(&self, threads: Threads) -> Box<dyn Decoder>;
 
-    /// A decoder with the key/value cache, whose prefills do not compute again the tokens that all prompts
-    /// have in common with `prefix`.
+    /// A decoder with the key/value cache, whose prefills do not compute again the tokens that all prompts have in
+    /// common with `prefix`.
     ///
     /// # Errors
     ///
@@ -143,7 +149,7 @@ pub trait Model: Send + Sync {
     ///
     /// # Errors
     ///
-    /// If the weights are not those of the configuration.
+    /// [`EngineError::Model`] if the weights are not those of the configuration.
     fn of_weights(
         &self,
         config: &ModelConfig,

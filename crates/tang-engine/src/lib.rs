@@ -1,13 +1,13 @@
 //! Inference on the CPU without a tensor library.
 //!
-//! [`Engine::pack`] arranges the weights of a model once for the products that decoding needs;
-//! `network/forward.rs` is the forward pass through the layers, top to bottom. A [`KvCache`] keeps the keys and
-//! values of earlier tokens. A [`Decoder`] grows a batch of sequences by one token a step:
-//! [`CachedDecoder`] with the cache, [`FullDecoder`] without, to compare it with.
+//! [`Engine::pack`] arranges the weights of a model once for the products that decoding needs; `network/forward.rs`
+//! is the forward pass through the layers, top to bottom. A [`KvCache`] keeps the keys and values of earlier tokens.
+//! A [`Decoder`] grows a batch of sequences by one token per step: [`CachedDecoder`] with the cache, [`FullDecoder`]
+//! without, to compare it with.
 //!
-//! Every sum is added in one fixed order, whatever the rows, the threads or the cache around it.
-//! So on one kind of processor the logits of a sequence are the same bits alone and in a batch, on
-//! one thread and several, with the cache and without, and with the prompt cut anywhere.
+//! Every sum is added in one fixed order, whatever the rows, the threads or the cache around it. So on one kind of
+//! processor the logits of a sequence are the same bits alone and in a batch, on one thread and several, with the
+//! cache and without, and with the prompt cut anywhere.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What can go wrong while generating.
+//! Errors of generation.
 
 use tang_engine::EngineError;
 use tang_prosody::ProsodyError;
@@ -16,7 +16,7 @@ pub enum GenerateError {
         name: &'static str,
         /// The value it was given.
         value: f32,
-        /// What it may be.
+        /// The values it may have.
         wanted: &'static str,
     },
     /// No token at all may come next.
@@ -34,7 +34,7 @@ pub enum GenerateError {
         lines: usize,
         /// Their characters, marks counted.
         characters: usize,
-        /// Characters that the context holds behind the first newline.
+        /// Characters that fit the context after the first newline.
         context: usize,
     },
     /// Fixed characters cannot keep the rules.
@@ -56,7 +56,7 @@ pub enum GenerateError {
         /// Characters that are needed.
         want: usize,
     },
-    /// The tones of a poem of so many lines are not laid down.
+    /// No rule lays down the tones of a poem with this number of lines.
     #[error(
         "the tones are laid down for poems of 4 or 8 lines, and there are {lines}: leave the tones out, or change the number of lines"
     )]

@@ -1,5 +1,5 @@
-//! Poems from a model: the pipeline from logits to a token, constraints that a poem must keep, one poem or
-//! many at once, and searches.
+//! Poems from a model: the pipeline from logits to a token, constraints that a poem must keep, one poem or many at
+//! once, and searches.
 //!
 //! ```text
 //! Task (prompt + constraints) -> Sequence -> Generator  (one row, an iterator of steps)
@@ -31,52 +31,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod batch;
-mod batch_part;
-mod beam_search;
-mod best_of;
-mod candidates;
 mod constraint;
-mod dead_end;
 mod error;
-mod exemption;
-mod form_constraint;
-mod generation_config;
-mod generator;
-mod logits_processor;
-mod next_tokens;
-mod no_repeat_constraint;
-mod pipeline;
-mod queue;
-mod repetition_penalty;
-mod rhyme_constraint;
-mod rows;
-mod rule;
-mod rules;
-mod sampler;
+mod generation;
+mod sampling;
 mod search;
-mod sequence;
 mod task;
-mod temperature;
-mod template_constraint;
-mod tie;
-mod token_readings;
-mod tone_constraint;
-mod top_k;
-mod top_p;
 
-pub use batch::{Batch, generate_batch};
-pub use beam_search::beam_search;
-pub use best_of::best_of;
-pub use dead_end::DeadEnd;
+pub use constraint::{
+    dead_end::DeadEnd,
+    exemption::Exemption,
+    rules::{Rule, Rules, Wanted},
+};
 pub use error::GenerateError;
-pub use exemption::Exemption;
-pub use generation_config::GenerationConfig;
-pub use generator::Generator;
-pub use next_tokens::{NextToken, next_tokens};
-pub use rule::Rule;
-pub use rules::{Rules, Wanted};
-pub use search::Search;
-pub use sequence::{FinishReason, Sequence, Step};
+pub use generation::{
+    batch::{Batch, generate_batch},
+    generator::Generator,
+    sequence::{FinishReason, Sequence, Step},
+};
+pub use sampling::{generation_config::GenerationConfig, processor::top_p_count};
+pub use search::{
+    Search,
+    beam_search::beam_search,
+    best_of::best_of,
+    next_tokens::{NextToken, next_tokens},
+};
 pub use task::Task;
-pub use top_p::top_p_count;

@@ -1,15 +1,19 @@
-//! How a poem is found.
+//! The ways to find a poem among all that could be written.
+
+pub(crate) mod beam_search;
+pub(crate) mod best_of;
+pub(crate) mod next_tokens;
 
 use std::fmt;
 
-/// How a poem is found among all that could be written.
+/// The way to find a poem among all that could be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
-    /// It is a sample.
+    /// A sample.
     Sample,
-    /// It is the likeliest of so many samples: [`best_of`](crate::best_of).
+    /// The likeliest of this many samples: [`best_of`](crate::best_of).
     BestOf(usize),
-    /// It is the likeliest that so many beams find: [`beam_search`](crate::beam_search).
+    /// The likeliest that this many beams find: [`beam_search`](crate::beam_search).
     Beams(usize),
 }
 

@@ -1,31 +1,22 @@
-//! What a poem starts from, and what it must keep.
+//! The beginning of a poem, and the rules of the rest.
 
 use std::sync::Arc;
 
 use tang_engine::EngineError;
-use tang_prosody::{Form, Layout, Template};
+use tang_prosody::{Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
-    DeadEnd, Exemption, GenerateError, Rules,
-    constraint::{Constraint, Mask},
-    form_constraint::FormConstraint,
-    no_repeat_constraint::NoRepeatConstraint,
-    rhyme_constraint::RhymeConstraint,
-    template_constraint::TemplateConstraint,
-    token_readings::TokenReadings,
-    tone_constraint::ToneConstraint,
+    Exemption, GenerateError, Rules,
+    constraint::{mask::Mask, verse::Verse},
 };
 
-/// A prompt, which always begins with the newline that begins a poem, and the constraints on what
-/// follows it.
+/// A prompt, which always begins with the newline that begins a poem, and the constraints on the tokens after it.
 #[derive(Clone)]
 pub struct Task {
     prompt: Vec<TokenId>,
-    /// Lines and marks of the whole poem, where they are laid down.
-    layout: Option<Layout>,
-    constraints: Vec<Arc<dyn Constraint>>,
-    exemptions: Vec<Exemption>,
+    /// `None` if any token may follow.
+    verse: Option<Arc<Verse>>,
 }
 
 impl Task {
@@ -33,9 +24,7 @@ impl Task {
     pub fn open() -> Self {
         Self {
             prompt: vec![NEWLINE],
-            layout: None,
-            constraints: Vec::new(),
-            exemptions: Vec::new(),
+            verse: None,
         }
     }
 
@@ -43,7 +32,8 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// If the text is empty or has a character that the vocabulary lacks.
+    /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a
+    /// character.
     pub fn continuation(text: &str, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
         if text.is_empty() {
             return Err(GenerateError::Empty);
@@ -57,35 +47,19 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Tokenizer`] if a fixed character is unknown; [`GenerateError::Unkept`] if one cannot keep the rules and they are not relaxed;
-    /// [`GenerateError::NoTones`] for another number of lines than 4 and 8;
-    /// [`GenerateError::FewRhymes`].
+    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one
+    /// cannot keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4
+    /// and 8; [`GenerateError::FewRhymes`].
     pub fn verse(
         template: &Template,
         rules: &Rules,
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
-        let layout = template.layout();
-        let text: String = template
-            .fixed()
-            .map(|(_, _, character)| character)
-            .collect();
-        let mut fixed = vec![None; layout.char_count()];
-        for ((line, column, _), token) in template.fixed().zip(vocabulary.encode(&text)?) {
-            fixed[layout.position(line, column)] = Some(token);
-        }
-        let mut task = Self::open();
-        task.layout = Some(layout);
-        task.add(FormConstraint::new(layout, vocabulary));
-        task.add_sounds(template, rules, vocabulary)?;
-        if rules.no_repeat {
-            let fixed = fixed.clone();
-            task.add(NoRepeatConstraint { layout, fixed });
-        }
-        if !text.is_empty() {
-            task.add(TemplateConstraint { fixed });
-        }
-        Ok(task)
+        let verse = Verse::new(template, rules, vocabulary)?;
+        Ok(Self {
+            verse: Some(Arc::new(verse)),
+            ..Self::open()
+        })
     }
 
     /// Writes the lines of `layout` freely.
@@ -101,11 +75,11 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// Those of [`verse`](Self::verse), or if a head is no Han character.
+    /// [`GenerateError::Prosody`] if a head is no Han character, and those of [`verse`](Self::verse).
     ///
     /// # Panics
     ///
-    /// If there is not one head a line.
+    /// If there is not one head per line.
     pub fn acrostic(
         heads: &str,
         layout: Layout,
@@ -115,67 +89,29 @@ impl Task {
         Self::verse(&template, &Rules::default(), vocabulary)
     }
 
-    /// The rules of tones and rhyme, as far as they are wanted.
-    fn add_sounds(
-        &mut self,
-        template: &Template,
-        rules: &Rules,
-        vocabulary: &Vocabulary,
-    ) -> Result<(), GenerateError> {
-        if rules.tones.is_none() && rules.rhyme.is_none() {
-            return Ok(());
-        }
-        let readings = Arc::new(TokenReadings::new(vocabulary));
-        if let Some(wanted) = rules.tones {
-            let layout = template.layout();
-            if !Form::ALL.iter().any(|form| Layout::from(*form) == layout) {
-                return Err(GenerateError::NoTones {
-                    lines: layout.lines(),
-                });
-            }
-            let (tones, exemptions) = ToneConstraint::new(template, wanted, readings.clone());
-            self.exemptions.extend(exemptions);
-            self.add(tones);
-        }
-        if let Some(wanted) = rules.rhyme {
-            let first_line = rules.tones.is_some();
-            let (rhyme, exemptions) =
-                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings)?;
-            self.exemptions.extend(exemptions);
-            self.add(rhyme);
-        }
-        match self.exemptions.is_empty() || rules.relax {
-            true => Ok(()),
-            false => Err(GenerateError::Unkept {
-                exemptions: self.exemptions.clone(),
-            }),
-        }
-    }
-
-    fn add(&mut self, constraint: impl Constraint + 'static) {
-        self.constraints.push(Arc::new(constraint));
-    }
-
-    /// The task, if a model with `context` positions can write it.
+    /// The task, if a model with `context` positions can write it. Every generation checks this; a caller does it to
+    /// know before.
     ///
     /// # Errors
     ///
-    /// [`GenerateError::TooLong`] if the lines do not fit the context, [`EngineError::TextTooLong`] if the prompt does
-    /// not.
+    /// [`GenerateError::TooLong`] if the lines do not fit the context, [`EngineError::TextTooLong`] if the prompt
+    /// does not.
     pub fn fit(self, context: usize) -> Result<Self, GenerateError> {
         self.check(context)?;
         Ok(self)
     }
 
-    /// Checks that a model with `context` positions can write it: [`fit`](Self::fit).
+    /// [`fit`](Self::fit) for a task that is in use.
     pub(crate) fn check(&self, context: usize) -> Result<(), GenerateError> {
         // The newline takes a position; the last character takes none, as nothing follows it.
-        if let Some(layout) = self.layout
-            && layout.char_count() > context
+        let characters = self.characters().unwrap_or(0);
+        if let Some(verse) = &self.verse
+            && characters > context
         {
+            let lines = verse.layout.lines();
             return Err(GenerateError::TooLong {
-                lines: layout.lines(),
-                characters: layout.char_count(),
+                lines,
+                characters,
                 context,
             });
         }
@@ -191,75 +127,31 @@ impl Task {
         &self.prompt
     }
 
-    /// Tokens of a whole poem after the prompt, its last newline counted, where a form fixes them.
-    pub(crate) fn new_tokens(&self) -> Option<usize> {
-        Some(self.layout?.char_count() + 1)
-    }
-
     /// The fixed characters that the rules were relaxed for.
     pub fn exemptions(&self) -> &[Exemption] {
-        &self.exemptions
+        self.verse.as_ref().map_or(&[], |verse| &verse.exemptions)
+    }
+
+    /// Characters and marks of the poem, where its lines are laid down.
+    pub(crate) fn characters(&self) -> Option<usize> {
+        Some(self.verse.as_ref()?.layout.char_count())
     }
 
     /// The tokens that may follow `history`, which begins with the prompt; `None` if all may.
-    pub(crate) fn mask(&self, history: &[TokenId], vocab_size: usize) -> Option<Mask> {
-        if self.constraints.is_empty() {
-            return None;
-        }
-        let mut mask = Mask::all(vocab_size);
-        for constraint in &self.constraints {
-            constraint.restrict(poem(history), &mut mask);
-        }
-        Some(mask)
+    ///
+    /// # Errors
+    ///
+    /// [`GenerateError::NothingAllowed`] if none may.
+    pub(crate) fn mask(&self, history: &[TokenId]) -> Result<Option<Mask>, GenerateError> {
+        let verse = self.verse.as_ref();
+        verse.map(|verse| verse.mask(poem(history))).transpose()
     }
 
-    /// Whether `history`, which begins with the prompt, holds all lines of a poem whose lines are laid
-    /// down, with or without the newline at its end.
+    /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid down, with or
+    /// without the newline at its end.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
-        let length = self.layout.map(|layout| layout.char_count());
-        length.is_some_and(|length| poem(history).len() >= length)
-    }
-
-    /// What is in the way where [`mask`](Self::mask) is empty.
-    ///
-    /// # Panics
-    ///
-    /// If it is not.
-    pub(crate) fn dead_end(&self, history: &[TokenId], vocab_size: usize) -> DeadEnd {
-        let poem = poem(history);
-        let mut mask = Mask::all(vocab_size);
-        let mut others = Vec::new();
-        let mut left = vocab_size;
-        for constraint in &self.constraints {
-            constraint.restrict(poem, &mut mask);
-            let rule = constraint.rule();
-            match mask.count() {
-                0 => {
-                    let (line, column) = self.place(poem.len());
-                    return DeadEnd {
-                        line,
-                        column,
-                        rule,
-                        left,
-                        others,
-                    };
-                }
-                count if count < left => {
-                    left = count;
-                    others.push(rule);
-                }
-                _ => {}
-            }
-        }
-        panic!("{left} tokens are left");
-    }
-
-    /// The line of a place of the poem, and the place in it, counted from 0; a mark stands behind the
-    /// characters of its line.
-    fn place(&self, place: usize) -> (usize, usize) {
-        let layout = self.layout.expect("rules come with lines");
-        let stride = layout.line_length().chars() + 1;
-        (place / stride, place % stride)
+        self.characters()
+            .is_some_and(|count| poem(history).len() >= count)
     }
 }
 
@@ -271,10 +163,10 @@ fn poem(history: &[TokenId]) -> &[TokenId] {
 
 #[cfg(test)]
 mod tests {
-    use tang_prosody::LineLength;
+    use tang_prosody::{Form, LineLength};
 
     use super::*;
-    use crate::{Rule, Wanted};
+    use crate::{DeadEnd, Rule, Wanted};
 
     #[test]
     fn refuses_what_cannot_be_written() {
@@ -303,8 +195,14 @@ mod tests {
         let task = Task::verse(&template, &rules, &vocabulary).unwrap();
         let dead_end = |poem: &str| {
             let history = [&[NEWLINE], &vocabulary.encode(poem).unwrap()[..]].concat();
-            let mask = task.mask(&history, vocabulary.len()).unwrap();
-            (mask.count() == 0).then(|| task.dead_end(&history, vocabulary.len()))
+            match task.mask(&history) {
+                Err(GenerateError::NothingAllowed(dead_end)) => Some(dead_end),
+                Err(error) => panic!("{error}"),
+                Ok(mask) => {
+                    assert!(mask.unwrap().count() > 0);
+                    None
+                }
+            }
         };
         assert_eq!(dead_end("流日山日月，日日日日"), None);
         assert_eq!(
@@ -319,7 +217,9 @@ mod tests {
         );
         let other = Vocabulary::from_texts(["AB"]);
         let task = Task::form(Form::WuJue.into(), &other).unwrap();
-        let dead_end = task.dead_end(&[NEWLINE], other.len());
+        let Err(GenerateError::NothingAllowed(dead_end)) = task.mask(&[NEWLINE]) else {
+            panic!("a poem without Han characters");
+        };
         assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
         assert_eq!(dead_end.others, []);
     }
@@ -329,12 +229,12 @@ mod tests {
         let vocabulary = Vocabulary::from_texts(["春眠不觉晓"]);
         let task = Task::acrostic("春眠不觉", Form::WuJue.into(), &vocabulary).unwrap();
         assert_eq!(task.prompt(), [NEWLINE]);
-        let mask = task.mask(&[NEWLINE], vocabulary.len()).unwrap();
+        let mask = task.mask(&[NEWLINE]).unwrap().unwrap();
         assert_eq!(
             mask.tokens().collect::<Vec<_>>(),
             vocabulary.encode("春").unwrap()
         );
-        let mask = task.mask(&[NEWLINE, 3], vocabulary.len()).unwrap();
+        let mask = task.mask(&[NEWLINE, 3]).unwrap().unwrap();
         assert_eq!(mask.tokens().count(), 5, "any Han character");
     }
 }

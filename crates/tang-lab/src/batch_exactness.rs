@@ -101,6 +101,7 @@ pub fn batch_exactness(lab: &LabModel, rows: usize) -> Result<BatchExactness, La
     let mut batch = Batch::with_places(&mut *batched, sequences.into_iter().map(Ok), places);
     let sequences = batch.by_ref().collect::<Result<Vec<_>, _>>()?;
     let reused = batch.reused_tokens();
+    drop(batch);
     let gap = logit_gap(lab, &sequences)?.checked("a batch")?;
     let mut ties = 0;
     let mut forwarded_alone = 0;

@@ -1,30 +1,30 @@
 //! Judges a poem by its rhyme and tones.
 //!
-//! With the patterns that poems are written by (`line_pattern.rs`) it shares the table of readings
-//! and the types of lines, and nothing else, as it is to judge what they make.
+//! The checker shares with the patterns that poems are written by (`line_pattern.rs`) the table of readings and the
+//! types of lines, and nothing else, as it judges poems written by them.
 
 use crate::{
     COMMA, FULL_STOP, Fault, Form, LineLength, LineSequence, LineType, LineVerdict, Readings, Tone,
     ToneSet, Verdict, rhyme::Rhyme,
 };
 
-/// How a poem is judged.
+/// The way to judge a poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Judging<'a> {
-    /// The poem as it was written, character by character, where it was simplified to be judged: 臺 and
-    /// 台 are two rhyme characters, and one after that. `None` if it was not.
+    /// The poem as it was written, character by character, if it was simplified to be judged: 臺 and 台 are two rhyme
+    /// characters before that, and one after.
     pub written: Option<&'a str>,
     /// Whether a wrong tone may be saved in the next line ([`Fault::Saved`]).
     pub saves: bool,
 }
 
-/// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next
-/// line. `None` if it has no strict form ([`Form::of`]).
+/// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next line.
+/// `None` if it has no strict form ([`Form::of`]).
 ///
-/// Any reading of a character counts, and one that is not known stands for all. Positions 2, 4, 6
-/// and the ends of the lines are compared with the four sequences. The best one is taken: that with
-/// the fewest wrong tones; of several, that with the fewest saved ones; of several, one that says of the
-/// first line whether it rhymes; of several, the likeliest.
+/// Any reading of a character counts, and a character that the table lacks has all readings. Positions 2, 4, 6 and
+/// the ends of the lines are compared with the four sequences. The best sequence has the fewest wrong tones; among
+/// equals the fewest saved ones; then a first line that rhymes as the poem's does; then the largest share of the
+/// corpus.
 pub fn check(poem: &str) -> Option<Verdict> {
     check_by(poem, Judging::default())
 }
@@ -110,7 +110,7 @@ impl Line {
         Self { length, tones }
     }
 
-    /// What the character at `position`, counted from 1, can be.
+    /// The tones that the character at `position`, counted from 1, can have.
     fn tones(&self, position: usize) -> ToneSet {
         self.tones[position - 1].unwrap_or(ToneSet::ANY)
     }
@@ -125,12 +125,12 @@ impl Line {
     }
 }
 
-/// How a line compares with a type.
+/// A line compared with a type.
 struct Fit {
     line_type: LineType,
     wrong: Vec<usize>,
     special: bool,
-    /// Whether its one wrong tone is made good in the next line.
+    /// Whether its one wrong tone is saved in the next line.
     saved: bool,
 }
 
@@ -166,8 +166,8 @@ impl Fit {
         }
     }
 
-    /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level
-    /// for it.
+    /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level for
+    /// it.
     fn save(&mut self, line: &Line, next: &Line) {
         let end = line.length.chars();
         self.saved = self.line_type == LineType::A
@@ -178,8 +178,8 @@ impl Fit {
         }
     }
 
-    /// What the character at a beat counts as in 对 and 粘: in the special line and in one that is saved,
-    /// the last one is as in the usual line.
+    /// The tones of the character at a beat for 对 and 粘: in the special line and in one that is saved, the last
+    /// beat counts as in the usual line.
     fn beat(&self, line: &Line, position: usize) -> ToneSet {
         let is_last = position == line.length.chars() - 1;
         if self.special && is_last {

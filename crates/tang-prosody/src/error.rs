@@ -1,15 +1,19 @@
-//! What can go wrong when a form, a rhyme, a sequence or a template is given.
+//! Errors of given forms, rhymes, sequences and templates.
 
 use crate::PlacedCharacter;
 
 /// An error of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProsodyError {
-    /// The name is none of the four forms.
-    #[error("unknown form `{name}`: use one of 五绝, 七绝, 五律, 七律")]
-    UnknownForm {
+    /// There is no form, rhyme group or sequence of this name.
+    #[error("unknown {kind} `{name}`: use one of {known}")]
+    Unknown {
+        /// The kind that was asked for.
+        kind: &'static str,
         /// The name that was given.
         name: String,
+        /// All names.
+        known: String,
     },
     /// The number is no line length of regulated verse.
     #[error("a line of {length} characters is not regulated verse: use 5 or 7")]
@@ -17,21 +21,7 @@ pub enum ProsodyError {
         /// The length that was given.
         length: String,
     },
-    /// The name is no level rhyme group.
-    #[error("unknown rhyme group `{name}`: use one of {known}")]
-    UnknownRhyme {
-        /// The name that was given.
-        name: String,
-        /// The heads of all groups.
-        known: String,
-    },
-    /// The name is none of the four sequences.
-    #[error("unknown sequence `{name}`: use one of ACBD, DCBD, BDAC, CDAC")]
-    UnknownSequence {
-        /// The name that was given.
-        name: String,
-    },
-    /// Characters that are no Han characters are to stand in a line.
+    /// A line is to have characters that are no Han characters.
     #[error(
         "{}, cannot stand in a line: use Han characters only",
         PlacedCharacter::list(characters)

@@ -17,7 +17,7 @@ pub fn is_han(c: char) -> bool {
     c.script() == Script::Han
 }
 
-/// How many characters a line has, its mark not counted.
+/// The length of a line, its mark not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LineLength {
     /// 五言: five characters.
@@ -69,25 +69,18 @@ impl Form {
     /// The four forms, in the order in which tables print them.
     pub const ALL: [Self; 4] = [Self::WuJue, Self::QiJue, Self::WuLv, Self::QiLv];
 
-    /// The strict form of a whole poem: the right number of lines, each of Han characters only,
-    /// closed by `，` and `。` in turn, and nothing else. `None` if it has no such form.
+    /// The strict form of a whole poem: the right number of lines, each of Han characters only, closed by `，` and
+    /// `。` in turn, and nothing else. `None` if it has no such form.
     pub fn of(poem: &str) -> Option<Self> {
-        let chars: Vec<char> = poem.chars().collect();
-        Self::ALL
-            .into_iter()
-            .find(|form| form.char_count() == chars.len() && form.fits(&chars))
-    }
-
-    fn fits(self, chars: &[char]) -> bool {
-        let layout = Layout::from(self);
-        chars
-            .iter()
-            .enumerate()
-            .all(|(position, c)| match layout.slot(position) {
-                Slot::Han { .. } => is_han(*c),
-                Slot::Mark(mark) => *c == mark,
-                Slot::End => false,
-            })
+        let mut forms = Self::ALL.into_iter();
+        let form = forms.find(|form| form.char_count() == poem.chars().count())?;
+        let layout = Layout::from(form);
+        let fits = |(position, c)| match layout.slot(position) {
+            Slot::Han { .. } => is_han(c),
+            Slot::Mark(mark) => c == mark,
+            Slot::End => false,
+        };
+        poem.chars().enumerate().all(fits).then_some(form)
     }
 
     /// The Chinese name.
@@ -100,7 +93,7 @@ impl Form {
         }
     }
 
-    /// The number of lines, 4 or 8.
+    /// Count of lines, 4 or 8.
     pub const fn lines(self) -> usize {
         match self {
             Self::WuJue | Self::QiJue => 4,
@@ -116,7 +109,7 @@ impl Form {
         }
     }
 
-    /// The number of characters of a whole poem, marks counted, newline not.
+    /// Count of characters of a whole poem, marks counted, newline not.
     pub const fn char_count(self) -> usize {
         Layout::new(self.lines(), self.line_length()).char_count()
     }
@@ -138,15 +131,14 @@ impl FromStr for Form {
     type Err = ProsodyError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "五绝" | "五絕" => Ok(Self::WuJue),
-            "七绝" | "七絕" => Ok(Self::QiJue),
-            "五律" => Ok(Self::WuLv),
-            "七律" => Ok(Self::QiLv),
-            _ => Err(ProsodyError::UnknownForm {
-                name: name.to_owned(),
-            }),
-        }
+        let simplified = name.replace('絕', "绝");
+        let mut forms = Self::ALL.into_iter();
+        let found = forms.find(|form| form.name() == simplified);
+        found.ok_or_else(|| ProsodyError::Unknown {
+            kind: "form",
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::name).join(", "),
+        })
     }
 }
 

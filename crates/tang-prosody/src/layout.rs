@@ -1,8 +1,8 @@
-//! Where characters, marks and the end stand in a poem of given lines.
+//! The places of characters, marks and the end in a poem of given lines.
 
 use crate::{COMMA, FULL_STOP, Form, LineLength};
 
-/// What stands at one place of a poem.
+/// The content of one position of a poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
     /// A Han character: the `column`-th of line `line`, both counted from 0.
@@ -14,7 +14,7 @@ pub enum Slot {
     },
     /// This mark.
     Mark(char),
-    /// Nothing any more: the poem is over.
+    /// The end of the poem.
     End,
 }
 
@@ -31,7 +31,7 @@ impl Layout {
         Self { lines, line_length }
     }
 
-    /// The number of lines.
+    /// Count of lines.
     pub const fn lines(&self) -> usize {
         self.lines
     }
@@ -41,17 +41,17 @@ impl Layout {
         self.line_length
     }
 
-    /// The number of characters, marks counted.
+    /// Count of characters, marks counted.
     pub const fn char_count(&self) -> usize {
         self.lines * (self.line_length.chars() + 1)
     }
 
-    /// Where the character of this line and column stands, all counted from 0.
+    /// The position of the character in this line and column, all counted from 0.
     pub const fn position(&self, line: usize, column: usize) -> usize {
         line * (self.line_length.chars() + 1) + column
     }
 
-    /// What stands at `position`, counted from 0.
+    /// The content of `position`, counted from 0.
     pub const fn slot(&self, position: usize) -> Slot {
         let stride = self.line_length.chars() + 1;
         let (line, column) = (position / stride, position % stride);

@@ -1,9 +1,9 @@
-//! What the rules of regulated verse say about a poem, without any model.
+//! The rules of regulated verse, without any model.
 //!
-//! Its [`Form`] fixes the number of lines and their length, and its [`Layout`] says where the marks
-//! fall. Its characters have [`Readings`]: tones, and rhyme groups. A [`LineSequence`] says which
-//! [`LineType`] each line has, and the type which tones may stand where: a poem is written by its
-//! [`LinePattern`]s, and judged by [`check`], which knows nothing of them.
+//! The [`Form`] of a poem fixes the number of lines and their length, and its [`Layout`] the places of the marks.
+//! Characters have [`Readings`]: tones, and rhyme groups. A [`LineSequence`] gives each line its [`LineType`], and
+//! the type gives the tones of its characters: a poem is written by the [`LinePattern`]s of the types, and judged by
+//! [`check`], which does not use them.
 //!
 //! ```
 //! use tang_prosody::{Form, check};

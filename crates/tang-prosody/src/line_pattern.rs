@@ -1,4 +1,4 @@
-//! What a line may be written like, place by place.
+//! The tones of a line, place by place.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use crate::{LineLength, LineType, Tone, ToneSet};
 
 /// One way to fill a line: a tone for each place, or none where the place is free.
 ///
-/// The patterns of a type are what 王力《诗词格律》 allows (一三五不论), less what it forbids: no 孤平 in
-/// C, no 三平调 in D, and 三仄尾, which is tolerated, in B. B has the special line 平平仄平仄.
+/// The patterns of a type are what 王力《诗词格律》 allows (一三五不论), less what it forbids: no 孤平 in C, no
+/// 三平调 in D, and 三仄尾, which is tolerated, in B. B has the special line 平平仄平仄.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinePattern(&'static str);
 
@@ -30,7 +30,7 @@ impl LinePattern {
         self.tone(column).map_or(ToneSet::ANY, ToneSet::from)
     }
 
-    /// Whether each character, known by its tones, but that at `skipped`, can stand at its place.
+    /// Whether each character but that at `skipped`, given by its tones, fits its place.
     fn fits(self, line: &[ToneSet], skipped: Option<usize>) -> bool {
         line.iter()
             .enumerate()
@@ -63,10 +63,9 @@ impl LineType {
         }
     }
 
-    /// The tones that may stand at `column` of a line of this type when the other characters have
-    /// the tones of `line`: [`ToneSet::ANY`] for one still to be chosen, and the same for all those
-    /// behind the end of `line`. Whoever writes a line from left to right, and takes a character
-    /// with one of these tones each time, always has one to take.
+    /// The tones allowed at `column` of a line of this type when the other characters have the tones of `line`:
+    /// [`ToneSet::ANY`] for one still to be chosen, and the same for all those after the end of `line`. A line
+    /// written from left to right by these tones never comes to a place where none is allowed.
     ///
     /// # Panics
     ///
@@ -78,8 +77,8 @@ impl LineType {
             .fold(ToneSet::NONE, |set, pattern| set | pattern.tones(column))
     }
 
-    /// Whether a line, or the beginning of one, can be of this type: some pattern lets each
-    /// character, known by its tones, stand at its place.
+    /// Whether a line, or the beginning of one, can be of this type: each character, given by its tones, fits its
+    /// place in some pattern.
     ///
     /// # Panics
     ///

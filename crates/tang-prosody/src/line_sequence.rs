@@ -1,4 +1,4 @@
-//! In which order the four kinds of lines make a poem.
+//! The orders in which the four kinds of lines make a poem.
 
 use std::{fmt, str::FromStr};
 
@@ -24,8 +24,8 @@ impl LineSequence {
     /// The four sequences.
     pub const ALL: [Self; 4] = [Self::Acbd, Self::Dcbd, Self::Bdac, Self::Cdac];
 
-    /// The type of line `line`, counted from 0. There is no end to it: behind four lines, the
-    /// sequence goes on with one that does not rhyme in its first.
+    /// The type of line `line`, counted from 0. It has no end: after four lines, the sequence goes on with the one
+    /// that does not rhyme in its first.
     pub const fn line_type(self, line: usize) -> LineType {
         use LineType::{A, B, C, D};
         match (self, line) {
@@ -53,27 +53,17 @@ impl LineSequence {
 
     /// Its share of those poems of the corpus whose rhyme and tones are right, between 0 and 1.
     pub const fn prior(self, form: Form) -> f64 {
-        let [acbd, dcbd, bdac, cdac] = match form {
+        let shares = match form {
             Form::WuJue => [0.638, 0.102, 0.227, 0.034],
             Form::QiJue => [0.111, 0.354, 0.083, 0.451],
             Form::WuLv => [0.465, 0.154, 0.307, 0.075],
             Form::QiLv => [0.087, 0.452, 0.059, 0.402],
         };
-        match self {
-            Self::Acbd => acbd,
-            Self::Dcbd => dcbd,
-            Self::Bdac => bdac,
-            Self::Cdac => cdac,
-        }
+        shares[self as usize]
     }
 
     const fn letters(self) -> &'static str {
-        match self {
-            Self::Acbd => "ACBD",
-            Self::Dcbd => "DCBD",
-            Self::Bdac => "BDAC",
-            Self::Cdac => "CDAC",
-        }
+        ["ACBD", "DCBD", "BDAC", "CDAC"][self as usize]
     }
 }
 
@@ -87,12 +77,13 @@ impl FromStr for LineSequence {
     type Err = ProsodyError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|sequence| sequence.letters().eq_ignore_ascii_case(name))
-            .ok_or_else(|| ProsodyError::UnknownSequence {
-                name: name.to_owned(),
-            })
+        let mut sequences = Self::ALL.into_iter();
+        let found = sequences.find(|sequence| sequence.letters().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| ProsodyError::Unknown {
+            kind: "sequence",
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::letters).join(", "),
+        })
     }
 }
 

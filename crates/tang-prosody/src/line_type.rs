@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::{LineLength, Tone};
 
-/// A kind of line, by 王力《诗词格律》. For five characters; a line of seven puts two of the opposite
-/// tone before them.
+/// A kind of line, by 王力《诗词格律》. For five characters; a line of seven puts two of the opposite tone before
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum LineType {
     /// 仄仄平平仄.

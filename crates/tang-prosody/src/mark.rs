@@ -1,4 +1,4 @@
-//! The marks that close lines of verse, as editors and keyboards have them.
+//! The marks that close lines of verse, in all their widths.
 
 use crate::{COMMA, FULL_STOP};
 
@@ -16,8 +16,8 @@ pub const fn line_mark(c: char) -> Option<char> {
     })
 }
 
-/// Each mark as `，` or `。`: these as they are, any other as its place has it, a comma after the first
-/// line of a couplet, a full stop after the second. A text has as many characters after this as before.
+/// Each mark as `，` or `。`: these as they are, any other as its place has it, a comma after the first line of a
+/// couplet, a full stop after the second. A text has as many characters after this as before.
 pub fn plain_marks(text: &str) -> String {
     let mut closes = false;
     text.chars()

@@ -1,11 +1,11 @@
-//! How characters were read: their tones and rhyme groups.
+//! The tones and rhyme groups of characters.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use crate::{RhymeGroup, Tone, ToneSet};
 
-/// A head line, then a row a character: the character, its count in the corpus, its readings, the
-/// share of level use, the source. `data/README.md` says where it comes from.
+/// A head line, then one row per character: the character, its count in the corpus, its readings, the share of level
+/// use, the source. `data/README.md` names the sources.
 const TABLE: &str = include_str!("../../../data/prosody.tsv");
 
 static READINGS: LazyLock<HashMap<char, Readings>> = LazyLock::new(|| {
@@ -31,20 +31,20 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// The readings of `c`, a simplified character; `None` if the table lacks it. Whoever judges a
-    /// poem lets such a character stand for any; whoever writes one does not choose it.
+    /// The readings of `c`, a simplified character; `None` if the table lacks it. Such a character is judged as any
+    /// other, and never chosen for a poem.
     pub fn of(c: char) -> Option<&'static Self> {
         READINGS.get(&c)
     }
 
-    /// Every reading, the commonest first: what a poem may be judged by.
+    /// Every reading, the commonest first. A poem is judged by these.
     pub fn any(&self) -> &[Reading] {
         &self.any
     }
 
-    /// The readings that verse uses: where a character has both tones and uses one of them in less
-    /// than 3 of 100 places, without that one. What a poem should be written by, or a rule is kept
-    /// by a reading that no reader thinks of (中 departing, 梦 level).
+    /// The readings that verse uses: if a character has both tones, without one that has less than 3 of 100 places. A
+    /// poem is written by these, so that no rule is kept by a reading that no reader thinks of (中 departing, 梦
+    /// level).
     pub fn usual(&self) -> &[Reading] {
         &self.usual
     }

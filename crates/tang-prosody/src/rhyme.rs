@@ -1,10 +1,10 @@
-//! Which lines of a poem rhyme.
+//! The rhyme of a poem.
 
 use std::cmp::Reverse;
 
 use crate::{Readings, RhymeGroup};
 
-/// How the ends of a poem's lines rhyme.
+/// The ends of a poem's lines, and the group in which they rhyme.
 pub(crate) struct Rhyme<'a> {
     /// The last character of each line, simplified.
     ends: &'a [char],
@@ -15,8 +15,8 @@ pub(crate) struct Rhyme<'a> {
 }
 
 impl<'a> Rhyme<'a> {
-    /// Finds the group that most even lines share by any reading. Where there are several, one
-    /// with which the first line rhymes, then the one that their commonest readings are in.
+    /// Finds the group that most even lines share by any reading. Where there are several, one with which the first
+    /// line rhymes, then the one that their commonest readings are in.
     pub(crate) fn of(ends: &'a [char], written: &'a [char]) -> Self {
         let best = RhymeGroup::all()
             .map(|group| {
@@ -52,7 +52,7 @@ fn even(ends: &[char]) -> impl Iterator<Item = (usize, char)> {
     ends.iter().copied().enumerate().skip(1).step_by(2)
 }
 
-/// At which place of a character's readings, the commonest first, one has this group.
+/// Index of the first reading of a character, the commonest first, that is in this group.
 fn rank(end: char, group: RhymeGroup) -> Option<usize> {
     Readings::of(end)?
         .any()

@@ -1,4 +1,4 @@
-//! How many of many poems keep each rule.
+//! The shares of poems that keep each rule.
 
 use std::ops::AddAssign;
 
@@ -6,22 +6,22 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Fault, LineType, LineVerdict, Verdict};
 
-/// So many of so many.
+/// A part of a whole, both counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// Those that count.
+    /// Count of those that keep the rule.
     pub part: usize,
-    /// Those that there are.
+    /// Count of all.
     pub whole: usize,
 }
 
 impl Share {
-    /// The share between 0 and 1; `None` of nothing.
+    /// The share between 0 and 1; `None` if the whole is 0.
     pub fn rate(self) -> Option<f64> {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    /// One more, which counts or does not.
+    /// Adds one, which keeps the rule or does not.
     pub fn count(&mut self, counts: bool) {
         self.part += usize::from(counts);
         self.whole += 1;
@@ -48,12 +48,12 @@ impl Serialize for Share {
 
 /// The scores of some texts.
 ///
-/// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and
-/// characters are counted in the poems that have one. Verdicts in which tones are saved in the next line
-/// give other scores than those of [`crate::check`]: count both only apart.
+/// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and characters are
+/// counted in the poems that have one. Verdicts in which tones are saved in the next line give other scores than
+/// those of [`crate::check`]: count both only apart.
 ///
-/// Only [`Self::whole`] and what it is made of tell verse from chance: of random lines, some 60 to 70
-/// in 100 single positions are right.
+/// Only [`Self::whole`] and its parts tell verse from chance: of random lines, some 60 to 70 in 100 single positions
+/// are right.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Scores {
     /// Texts of strict form.
@@ -68,7 +68,7 @@ pub struct Scores {
     pub strict: Share,
     /// Texts whose first line rhymes with the even ones.
     pub first_line_rhyme: Share,
-    /// Positions 2, 4, 6 and line ends with the tone of the best sequence.
+    /// Positions 2, 4, 6 and line ends that have the tone of the best sequence.
     pub positions: Share,
     /// 对: couplets with opposite lines.
     pub dui: Share,
@@ -85,20 +85,16 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Counts what is said of one more text.
+    /// Counts the verdict on one more text.
     pub fn add(&mut self, verdict: Option<&Verdict>) {
+        let is = |keeps: fn(&Verdict) -> bool| verdict.is_some_and(keeps);
         self.form.count(verdict.is_some());
-        let mut count = |share: fn(&mut Self) -> &mut Share, keeps: fn(&Verdict) -> bool| {
-            share(self).count(verdict.is_some_and(keeps));
-        };
-        count(|scores| &mut scores.rhyme, Verdict::rhymes);
-        count(|scores| &mut scores.tones, Verdict::tones_fit);
-        count(|scores| &mut scores.whole, Verdict::passes);
-        count(|scores| &mut scores.strict, Verdict::passes_strictly);
-        count(
-            |scores| &mut scores.first_line_rhyme,
-            |verdict| verdict.first_line_rhymes,
-        );
+        self.rhyme.count(is(Verdict::rhymes));
+        self.tones.count(is(Verdict::tones_fit));
+        self.whole.count(is(Verdict::passes));
+        self.strict.count(is(Verdict::passes_strictly));
+        self.first_line_rhyme
+            .count(is(|verdict| verdict.first_line_rhymes));
         let Some(verdict) = verdict else {
             return;
         };
@@ -137,35 +133,14 @@ impl Scores {
 
     /// Adds the counts of other texts.
     pub fn merge(&mut self, other: &Self) {
-        // Taken apart, so that no score can be forgotten.
-        let Self {
-            form,
-            rhyme,
-            tones,
-            whole,
-            strict,
-            first_line_rhyme,
-            positions,
-            dui,
-            nian,
-            gu_ping,
-            san_ping,
-            unknown,
-            two_tone,
-        } = other;
-        self.form += *form;
-        self.rhyme += *rhyme;
-        self.tones += *tones;
-        self.whole += *whole;
-        self.strict += *strict;
-        self.first_line_rhyme += *first_line_rhyme;
-        self.positions += *positions;
-        self.dui += *dui;
-        self.nian += *nian;
-        self.gu_ping += *gu_ping;
-        self.san_ping += *san_ping;
-        self.unknown += *unknown;
-        self.two_tone += *two_tone;
+        macro_rules! add {
+            ($($score:ident)*) => {
+                // Taken apart, so that no score can be forgotten.
+                let Self { $($score),* } = other;
+                $(self.$score += *$score;)*
+            };
+        }
+        add!(form rhyme tones whole strict first_line_rhyme positions dui nian gu_ping san_ping unknown two_tone);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Layout, LineLength, PlacedCharacter, ProsodyError, Slot, is_han, line_mark};
 
-/// Characters that stand for a free place when a template is read.
+/// Characters that mean a free place in the text of a template.
 const FREE: [char; 3] = ['*', '＊', '□'];
 
 /// The ends of lines without a mark.
@@ -12,12 +12,12 @@ const LINE_ENDS: [char; 2] = ['\n', '\r'];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     layout: Layout,
-    /// One entry a place of the text, marks included.
+    /// One entry per position of the text, marks included.
     fixed: Vec<Option<char>>,
 }
 
 impl Template {
-    /// Nothing is fixed but the lines.
+    /// Lines without fixed characters.
     pub fn free(layout: Layout) -> Self {
         Self {
             layout,
@@ -25,16 +25,15 @@ impl Template {
         }
     }
 
-    /// Character `i` stands in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the
-    /// last, 藏中 between.
+    /// Character `i` is in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the last, 藏中 between.
     ///
     /// # Errors
     ///
-    /// [`ProsodyError::NotHan`] naming the characters that cannot stand in a line.
+    /// [`ProsodyError::NotHan`] naming the characters that are not Han.
     ///
     /// # Panics
     ///
-    /// If there is not one character a line, or the lines have no such column.
+    /// If there is not one character per line, or the lines have no such column.
     pub fn acrostic(characters: &str, layout: Layout, column: usize) -> Result<Self, ProsodyError> {
         let count = characters.chars().count();
         assert_eq!(count, layout.lines(), "one character a line");
@@ -47,14 +46,14 @@ impl Template {
         Ok(template)
     }
 
-    /// Reads a template such as `春****，眠****。`: `*` is free, a Han character is fixed, and each
-    /// line may be closed by any mark, space or line break.
+    /// Reads a template such as `春****，眠****。`: `*` is free, a Han character is fixed, and each line may be
+    /// closed by any mark, space or line break.
     ///
     /// # Errors
     ///
-    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no
-    /// line; [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other
-    /// lengths than 5 or 7 or of several.
+    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no line;
+    /// [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other lengths than 5 or 7 or of
+    /// several.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
         ensure_allowed(text, Self::allows)?;
         let is_end = |c: char| line_mark(c).is_some() || LINE_ENDS.contains(&c);
@@ -62,7 +61,7 @@ impl Template {
             .split(is_end)
             .flat_map(|line| {
                 let together: Vec<char> = line.chars().filter(|c| !c.is_whitespace()).collect();
-                // Spaces stand between lines, or between the characters of one.
+                // Spaces separate lines, or the characters of one.
                 match together.len() {
                     5 | 7 => vec![together],
                     _ => line

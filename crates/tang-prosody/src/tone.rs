@@ -8,9 +8,9 @@ use serde::{Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tone {
     /// 平.
-    Level,
+    Level = 1,
     /// 仄: the rising, departing and entering tones.
-    Oblique,
+    Oblique = 2,
 }
 
 impl Tone {
@@ -21,13 +21,6 @@ impl Tone {
             Self::Oblique => Self::Level,
         }
     }
-
-    const fn bit(self) -> u8 {
-        match self {
-            Self::Level => 1,
-            Self::Oblique => 2,
-        }
-    }
 }
 
 impl fmt::Display for Tone {
@@ -36,7 +29,7 @@ impl fmt::Display for Tone {
     }
 }
 
-/// The tones that a character has, or that a place allows.
+/// The tones that a character has, or that a place allows: the sum of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToneSet(u8);
 
@@ -44,11 +37,11 @@ impl ToneSet {
     /// No tone.
     pub const NONE: Self = Self(0);
     /// Both tones: a character read either way, or a free place.
-    pub const ANY: Self = Self(Tone::Level.bit() | Tone::Oblique.bit());
+    pub const ANY: Self = Self(Tone::Level as u8 | Tone::Oblique as u8);
 
     /// Whether `tone` is one of these.
     pub const fn contains(self, tone: Tone) -> bool {
-        self.0 & tone.bit() != 0
+        self.0 & tone as u8 != 0
     }
 
     /// Whether the two sets have a tone in common.
@@ -59,7 +52,7 @@ impl ToneSet {
 
 impl From<Tone> for ToneSet {
     fn from(tone: Tone) -> Self {
-        Self(tone.bit())
+        Self(tone as u8)
     }
 }
 
@@ -82,14 +75,7 @@ impl FromIterator<Tone> for ToneSet {
 /// 平, 仄, 中 for both, 无 for none.
 impl fmt::Display for ToneSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(
-            match (self.contains(Tone::Level), self.contains(Tone::Oblique)) {
-                (true, true) => "中",
-                (true, false) => "平",
-                (false, true) => "仄",
-                (false, false) => "无",
-            },
-        )
+        f.pad(["无", "平", "仄", "中"][usize::from(self.0)])
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the rules say about one poem.
+//! The judgement of one poem.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::{Form, LineSequence, LineType, RhymeGroup, ToneSet};
 pub enum Fault {
     /// 出律: a tone is wrong at position 2, 4, 6 or at the end.
     Tone,
-    /// 对句救: the line is of type A with an oblique tone at position 4 (6 of seven), and the next one saves it by
-    /// a level tone at position 3 (5 of seven). Only looked for where the judging allows it.
+    /// 对句救: the line is of type A with an oblique tone at position 4 (6 of seven), and the next one saves it by a
+    /// level tone at position 3 (5 of seven). Only looked for where the judging allows it.
     Saved,
     /// 失对: the second line of a couplet is not opposite to the first at positions 2, 4, 6.
     Dui,
@@ -43,29 +43,24 @@ impl Fault {
 
     /// The Chinese name.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tone => "出律",
-            Self::Saved => "对句救",
-            Self::Dui => "失对",
-            Self::Nian => "失粘",
-            Self::GuPing => "孤平",
-            Self::SanPing => "三平调",
-            Self::OffRhyme => "出韵",
-            Self::SameRhyme => "重韵",
-        }
+        self.names().0
     }
 
     /// The fault in a few English words.
     pub const fn gloss(self) -> &'static str {
+        self.names().1
+    }
+
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::Tone => "a tone out of place",
-            Self::Saved => "a tone out of place, saved in the next line",
-            Self::Dui => "a couplet not opposite",
-            Self::Nian => "couplets not linked",
-            Self::GuPing => "a lone level tone",
-            Self::SanPing => "three level tones at the end",
-            Self::OffRhyme => "a line out of rhyme",
-            Self::SameRhyme => "a rhyme character twice",
+            Self::Tone => ("出律", "a tone out of place"),
+            Self::Saved => ("对句救", "a tone out of place, saved in the next line"),
+            Self::Dui => ("失对", "a couplet not opposite"),
+            Self::Nian => ("失粘", "couplets not linked"),
+            Self::GuPing => ("孤平", "a lone level tone"),
+            Self::SanPing => ("三平调", "three level tones at the end"),
+            Self::OffRhyme => ("出韵", "a line out of rhyme"),
+            Self::SameRhyme => ("重韵", "a rhyme character twice"),
         }
     }
 }
@@ -82,13 +77,13 @@ impl Serialize for Fault {
     }
 }
 
-/// What the rules say about a poem of strict form.
+/// The judgement of a poem of strict form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The form.
     pub form: Form,
-    /// The rhyme group that most of the even lines end in; `None` if no character that is known
-    /// there has a level reading with a group.
+    /// The rhyme group that most of the even lines end in; `None` if no character that is known there has a level
+    /// reading with a group.
     pub rhyme: Option<RhymeGroup>,
     /// Whether the first line ends in that group, too.
     pub first_line_rhymes: bool,
@@ -98,10 +93,10 @@ pub struct Verdict {
     pub lines: Vec<LineVerdict>,
 }
 
-/// What the rules say about a line.
+/// The judgement of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LineVerdict {
-    /// What the sequence wants here.
+    /// The type that the sequence wants here.
     pub line_type: LineType,
     /// The tones of each character by any of its readings; `None` if it is not known.
     pub tones: Vec<Option<ToneSet>>,
@@ -109,7 +104,7 @@ pub struct LineVerdict {
     pub wrong: Vec<usize>,
     /// Whether it is right as the special line of type B, 平平仄平仄.
     pub special: bool,
-    /// What is wrong with it, in the order of [`Fault::ALL`].
+    /// The faults of the line, in the order of [`Fault::ALL`].
     pub faults: Vec<Fault>,
 }
 
@@ -124,13 +119,13 @@ impl Verdict {
         Fault::ALL.into_iter().filter(|fault| self.has(*fault))
     }
 
-    /// Whether the even lines share a level rhyme group, and no rhyme character stands twice.
+    /// Whether the even lines share a level rhyme group, and no rhyme character comes twice.
     pub fn rhymes(&self) -> bool {
         self.rhyme.is_some() && !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
     }
 
-    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no
-    /// couplet is 失对 or 失粘 either.
+    /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no couplet is 失对
+    /// or 失粘 either.
     pub fn tones_fit(&self) -> bool {
         !self.has(Fault::Tone)
     }
@@ -146,12 +141,12 @@ impl Verdict {
         self.passes() && !forgiven.into_iter().any(|fault| self.has(fault))
     }
 
-    /// How many characters of the poem are not known. They stand for any tone and any rhyme.
+    /// Count of characters that the table lacks. They count as any tone and any rhyme.
     pub fn unknown(&self) -> usize {
         self.tones().filter(Option::is_none).count()
     }
 
-    /// How many characters can be read either way.
+    /// Count of characters that can be read in both tones.
     pub fn two_tone(&self) -> usize {
         self.tones()
             .filter(|tones| *tones == Some(ToneSet::ANY))

@@ -2,29 +2,29 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tang_files::sha256_hex;
-use tang_prosody::PlacedCharacter;
+use tang_files::{escape_value, sha256_hex};
+use tang_prosody::{COMMA, FULL_STOP, PlacedCharacter};
 
-use crate::{TokenizerError, error::Damage};
+use crate::TokenizerError;
 
-/// The number by which a model knows a character: 0 up to the size of the vocabulary.
+/// The number by which a model knows a character: below the size of the vocabulary.
 pub type TokenId = u32;
 
 /// The newline, which starts and ends every poem.
 pub const NEWLINE: TokenId = 0;
 /// The mark `，`.
-pub const COMMA: TokenId = 1;
+pub const COMMA_ID: TokenId = 1;
 /// The mark `。`.
-pub const FULL_STOP: TokenId = 2;
+pub const FULL_STOP_ID: TokenId = 2;
 
-/// The characters with the ids [`NEWLINE`], [`COMMA`] and [`FULL_STOP`].
-const FIXED: [char; 3] = ['\n', tang_prosody::COMMA, tang_prosody::FULL_STOP];
+/// The characters with the ids [`NEWLINE`], [`COMMA_ID`] and [`FULL_STOP_ID`].
+const FIXED: [char; 3] = ['\n', COMMA, FULL_STOP];
 
-/// The characters a model knows, one token each.
+/// The characters that a model knows, one token each.
 ///
-/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode
-/// code point: the same set of characters thus always gets the same ids, whatever texts it was collected
-/// from. One from a file keeps the ids that it has there.
+/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode code
+/// point: the same set of characters thus always gets the same ids, whatever texts it was collected from. One from a
+/// file keeps the ids that it has there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
     chars: Vec<char>,
@@ -43,49 +43,46 @@ impl Vocabulary {
         Self { chars, ids }
     }
 
-    /// The vocabulary with these `(character, id)` entries, in any sequence.
-    pub(crate) fn from_entries(mut entries: Vec<(char, TokenId)>) -> Result<Self, Damage> {
+    /// The vocabulary with these `(character, id)` entries, in any order, or the reason why it is none.
+    pub(crate) fn from_entries(mut entries: Vec<(char, TokenId)>) -> Result<Self, String> {
+        let shown = |character: char| escape_value(&character.to_string());
+        let missing = |id| format!("id {id} is missing, wanted 0, 1, 2 and so on without a gap");
         entries.sort_by_key(|&(_, id)| id);
-        let mut first_ids = HashMap::new();
-        for (index, &(character, id)) in entries.iter().enumerate() {
-            if let Some(first) = first_ids.insert(character, id) {
-                return Err(Damage::RepeatedCharacter {
-                    character,
-                    first,
-                    second: id,
-                });
+        let mut chars: Vec<char> = Vec::new();
+        let mut ids = HashMap::new();
+        for (wanted, &(character, id)) in (0..).zip(&entries) {
+            let name = shown(character);
+            if let Some(first) = ids.insert(character, id) {
+                return Err(format!("`{name}` has the ids {first} and {id}, wanted one"));
             }
-            let wanted = to_id(index);
             if id > wanted {
-                return Err(Damage::MissingId { id: wanted });
+                return Err(missing(wanted));
             }
             if id < wanted {
-                return Err(Damage::RepeatedId {
-                    id,
-                    first: entries[index - 1].0,
-                    second: character,
+                let first = shown(chars[id as usize]);
+                return Err(format!(
+                    "id {id} stands for two characters, `{first}` and `{name}`, wanted one"
+                ));
+            }
+            chars.push(character);
+        }
+        for (id, wanted) in (0..).zip(FIXED) {
+            let got = *chars.get(id as usize).ok_or_else(|| missing(id))?;
+            if got != wanted {
+                let got = shown(got);
+                return Err(if id == NEWLINE {
+                    format!("id 0 is `{got}`, wanted the newline")
+                } else {
+                    format!(
+                        "id {id} is `{got}`, wanted `{wanted}`: ids 0 to 2 are the newline, `，` and `。`"
+                    )
                 });
             }
         }
-
-        for (id, wanted) in (0..).zip(FIXED) {
-            match entries.get(id as usize) {
-                None => return Err(Damage::MissingId { id }),
-                Some(&(got, _)) if got == wanted => {}
-                Some(&(got, NEWLINE)) => return Err(Damage::NoNewline { got }),
-                Some(&(got, _)) => return Err(Damage::Order { id, wanted, got }),
-            }
-        }
-        Ok(Self {
-            chars: entries
-                .into_iter()
-                .map(|(character, _)| character)
-                .collect(),
-            ids: first_ids,
-        })
+        Ok(Self { chars, ids })
     }
 
-    /// The number of tokens.
+    /// Count of tokens.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.chars.len()
@@ -106,18 +103,17 @@ impl Vocabulary {
         (0..).zip(self.chars.iter().copied())
     }
 
-    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the
-    /// newline. An id out of range is none.
+    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the newline. An id out
+    /// of range is none.
     pub fn is_han(&self, id: TokenId) -> bool {
         self.char(id).is_some_and(tang_prosody::is_han)
     }
 
-    /// The ids of a text, one a character. Nothing is added or normalised.
+    /// The ids of a text, one per character. Nothing is added or normalised.
     ///
     /// # Errors
     ///
-    /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no
-    /// unknown token.
+    /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
         let ids: Option<Vec<TokenId>> = text.chars().map(|c| self.id(c)).collect();
         ids.ok_or_else(|| TokenizerError::UnknownCharacters {
@@ -141,15 +137,11 @@ impl Vocabulary {
             .collect()
     }
 
-    /// The SHA-256, in hexadecimal, of all characters in the order of their ids, as UTF-8. Two
-    /// vocabularies with the same fingerprint give the same ids.
+    /// The SHA-256, in hexadecimal, of all characters in the order of their ids, as UTF-8. Two vocabularies with the
+    /// same fingerprint give the same ids.
     pub fn fingerprint(&self) -> String {
         sha256_hex(self.chars.iter().collect::<String>())
     }
-}
-
-fn to_id(index: usize) -> TokenId {
-    TokenId::try_from(index).expect("there are fewer characters in Unicode than ids")
 }
 
 #[cfg(test)]
@@ -167,8 +159,8 @@ mod tests {
         assert_eq!(chars, "\n，。A一丁乙𠀀");
         assert_eq!(vocabulary.len(), 8);
         assert_eq!(vocabulary.id('\n'), Some(NEWLINE));
-        assert_eq!(vocabulary.id('，'), Some(COMMA));
-        assert_eq!(vocabulary.id('。'), Some(FULL_STOP));
+        assert_eq!(vocabulary.id('，'), Some(COMMA_ID));
+        assert_eq!(vocabulary.id('。'), Some(FULL_STOP_ID));
         assert_eq!(vocabulary.char(4), Some('一'));
         assert_eq!(vocabulary.char(8), None);
         assert_eq!(vocabulary.id('山'), None);
@@ -181,7 +173,7 @@ mod tests {
         let text = "\n黄河依日，白山入海。\n";
         let ids = vocabulary.encode(text).unwrap();
         assert_eq!(ids.len(), 12);
-        assert_eq!((ids[0], ids[5], ids[10]), (NEWLINE, COMMA, FULL_STOP));
+        assert_eq!((ids[0], ids[5], ids[10]), (NEWLINE, COMMA_ID, FULL_STOP_ID));
         assert_eq!(vocabulary.decode(&ids).unwrap(), text);
         assert!(vocabulary.encode("").unwrap().is_empty());
     }

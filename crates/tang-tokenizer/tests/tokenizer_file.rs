@@ -1,9 +1,9 @@
 //! The saved vocabulary: what it looks like, and how damage to it is reported.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use tang_tokenizer::{Damage, TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, TokenizerError, Vocabulary};
+use tang_tokenizer::{TOKENIZER_CONFIG_FILE, TOKENIZER_FILE, TokenizerError, Vocabulary};
 
 fn saved() -> (tempfile::TempDir, Vocabulary) {
     let vocabulary = Vocabulary::from_texts(["天地玄黄，", "宇宙洪荒。"]);
@@ -18,6 +18,18 @@ fn loads_what_it_saved() {
     let folder = folder.path().join("new/folder");
     assert_eq!(Vocabulary::load(&folder).unwrap(), vocabulary);
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn saves_the_bytes_that_it_loaded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../checkpoints/tang-4l");
+    let copy = tempfile::tempdir().unwrap();
+    let vocabulary = Vocabulary::load(&folder).unwrap();
+    vocabulary.save(copy.path()).unwrap();
+    for name in [TOKENIZER_FILE, TOKENIZER_CONFIG_FILE] {
+        let read = |folder: &Path| fs::read(folder.join(name)).unwrap();
+        assert!(read(copy.path()) == read(&folder), "{name}");
+    }
 }
 
 #[test]
@@ -62,7 +74,7 @@ fn writes_the_tokenizers_format_in_id_order() {
 }
 
 /// The error of loading a file with this text as its `vocab`.
-fn damage(vocab: &str) -> Damage {
+fn damage(vocab: &str) -> String {
     let text = format!(r#"{{"model": {{"type": "BPE", "vocab": {vocab}, "merges": []}}}}"#);
     match load_text(&text) {
         Err(TokenizerError::Damaged { damage, .. }) => damage,
@@ -80,44 +92,32 @@ fn load_text(text: &str) -> Result<Vocabulary, TokenizerError> {
 fn each_damage_has_its_own_error() {
     assert_eq!(
         damage(r#"{"\n": 0, "，": 1, "。": 2, "天地": 3}"#),
-        Damage::NotOneCharacter {
-            id: 3,
-            token: "天地".to_owned()
-        }
+        "token 3 is `天地`, wanted a single character"
     );
     assert_eq!(
         damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 3, "天": 4}"#),
-        Damage::RepeatedCharacter {
-            character: '天',
-            first: 3,
-            second: 4
-        }
+        "`天` has the ids 3 and 4, wanted one"
     );
     assert_eq!(
         damage(r#"{"\n": 0, "，": 1, "。": 2, "地": 3, "天": 3}"#),
-        Damage::RepeatedId {
-            id: 3,
-            first: '地',
-            second: '天'
-        }
+        "id 3 stands for two characters, `地` and `天`, wanted one"
     );
     assert_eq!(
         damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 4}"#),
-        Damage::MissingId { id: 3 }
+        "id 3 is missing, wanted 0, 1, 2 and so on without a gap"
     );
     assert_eq!(
         damage(r#"{"，": 0, "\n": 1, "。": 2}"#),
-        Damage::NoNewline { got: '，' }
+        "id 0 is `，`, wanted the newline"
     );
     assert_eq!(
         damage(r#"{"\n": 0, "。": 1, "，": 2, "天": 3, "地": 4}"#),
-        Damage::Order {
-            id: 1,
-            wanted: '，',
-            got: '。'
-        }
+        "id 1 is `。`, wanted `，`: ids 0 to 2 are the newline, `，` and `。`"
     );
-    assert_eq!(damage("{}"), Damage::MissingId { id: 0 });
+    assert_eq!(
+        damage("{}"),
+        "id 0 is missing, wanted 0, 1, 2 and so on without a gap"
+    );
 }
 
 #[test]

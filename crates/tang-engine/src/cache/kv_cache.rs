@@ -1,7 +1,7 @@
-//! The key/value cache: what attention computed for earlier positions, kept so that each new token
-//! passes through the network once.
+//! The key/value cache: what attention computed for earlier positions, kept so that each new token passes through the
+//! network once.
 
-use std::ops::Range;
+use std::{mem, ops::Range};
 
 use tang_checkpoint::ModelConfig;
 use tang_kernels::KvRow;
@@ -21,8 +21,8 @@ const FIRST: usize = 128;
 
 /// Keys (after rotation) and values of every layer for a batch of rows.
 ///
-/// The length of a row is the only record of positions: its next token is at position `length`. Keys
-/// and values after that count for nothing, so [`truncate`](Self::truncate) only lowers a number.
+/// The length of a row is the only record of positions: its next token is at position `length`. Keys and values after
+/// that are never read, so [`truncate`](Self::truncate) only lowers a number.
 ///
 /// # Layout
 ///
@@ -32,8 +32,8 @@ const FIRST: usize = 128;
 ///   `[.., t / 16, d, t % 16]`, and the products of a query with 16 keys are sums of vectors;
 /// - values: `[layers, kv_heads, capacity, head_dim]`.
 ///
-/// A row that is full gets twice the capacity: at first up to the announced length, then up to the
-/// context of the model.
+/// A row that is full gets twice the capacity: at first up to the announced length, then up to the context of the
+/// model.
 #[derive(Debug, Clone)]
 pub struct KvCache {
     config: ModelConfig,
@@ -63,8 +63,8 @@ impl KvCache {
         }
     }
 
-    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens
-    /// each: the memory that a row gets at first.
+    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens each: the
+    /// memory that a row gets at first.
     ///
     /// # Errors
     ///
@@ -85,17 +85,17 @@ impl KvCache {
         self.lengths = vec![0; rows];
     }
 
-    /// Count of tokens that each row holds.
+    /// Count of cached tokens per row.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// Bytes of the keys and values that the rows hold now.
+    /// Bytes of the cached keys and values.
     pub fn used_bytes(&self) -> usize {
         self.lengths.iter().sum::<usize>() * self.config.cache_bytes_per_token()
     }
 
-    /// Bytes of the memory that the rows have.
+    /// Bytes of memory that is set aside for them.
     pub fn allocated_bytes(&self) -> usize {
         self.rows
             .iter()
@@ -110,12 +110,12 @@ impl KvCache {
     /// If there is not one length per row, or one is longer than its row.
     pub fn truncate(&mut self, lengths: &[usize]) {
         assert_eq!(lengths.len(), self.lengths.len(), "one length per row");
-        for (row, (held, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
+        for (row, (cached, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
             assert!(
-                length <= held,
-                "row {row} holds {held} tokens, not {length}"
+                length <= cached,
+                "row {row} has {cached} tokens, not {length}"
             );
-            *held = *length;
+            *cached = *length;
         }
     }
 
@@ -126,25 +126,24 @@ impl KvCache {
     /// If a row does not exist.
     pub fn select(&mut self, rows: &[usize]) {
         self.lengths = rows.iter().map(|row| self.lengths[*row]).collect();
-        let mut uses = vec![0; self.rows.len()];
-        for row in rows {
-            uses[*row] += 1;
-        }
+        let mut old = mem::take(&mut self.rows);
         // The last use of a row moves its memory, the others copy it.
-        let mut old: Vec<Option<Row>> = self.rows.drain(..).map(Some).collect();
-        for row in rows {
-            uses[*row] -= 1;
-            let kept = if uses[*row] == 0 {
-                old[*row].take()
+        let mut last_use = vec![0; old.len()];
+        for (index, row) in rows.iter().enumerate() {
+            last_use[*row] = index;
+        }
+        let uses = rows.iter().enumerate();
+        let kept = uses.map(|(index, row)| {
+            if last_use[*row] == index {
+                mem::take(&mut old[*row])
             } else {
                 old[*row].clone()
-            };
-            self.rows
-                .push(kept.expect("a row is moved at its last use"));
-        }
+            }
+        });
+        self.rows = kept.collect();
     }
 
-    /// Tokens for which a row has memory if it has room for `tokens`.
+    /// Tokens that a row with room for `tokens` has memory for: whole blocks.
     pub(crate) fn capacity_for(tokens: usize) -> usize {
         tokens.next_multiple_of(KvRow::BLOCK)
     }
@@ -210,7 +209,7 @@ impl KvCache {
         Ok(())
     }
 
-    /// The same tokens, announced for what `other` was.
+    /// The same tokens, with the announcement of `other`.
     pub(crate) fn reserved_as(mut self, other: &Self) -> Self {
         self.reserved = other.reserved;
         self
@@ -258,7 +257,7 @@ impl KvCache {
             .collect()
     }
 
-    /// Counts new tokens of the rows from `first` on as held, once every layer has written them.
+    /// Counts new tokens of the rows from `first` on as cached, once every layer has written them.
     pub(crate) fn advance(&mut self, first: usize, new: &[&[TokenId]]) {
         for (length, new) in self.lengths[first..].iter_mut().zip(new) {
             *length += new.len();
@@ -267,7 +266,7 @@ impl KvCache {
 }
 
 impl Row {
-    /// The same row with room for `tokens` tokens, of which it holds the first `length`.
+    /// The same row, of `length` tokens, with room for `tokens`.
     fn grown(&self, config: &ModelConfig, length: usize, tokens: usize) -> Self {
         let capacity = KvCache::capacity_for(tokens);
         let heads = config.layers * config.kv_heads;

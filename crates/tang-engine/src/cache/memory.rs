@@ -9,22 +9,22 @@ use crate::EngineError;
 /// Where Linux shows control groups (version 2).
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Bytes that are always there: to ask the system takes as long as a token.
+/// Bytes below which the system is not asked, as that takes as long as a token.
 const LITTLE: usize = 32 << 20;
 
-/// Checks that the memory that is available has room for `rows` rows of `tokens` tokens each, if each has
-/// room for `held` already; for a quarter more, their logits twice, and 32 MiB to compute with.
+/// Checks that the available memory has room for `rows` rows of `tokens` tokens each, of which each has room for
+/// `capacity` already; for a quarter more, their logits twice, and 32 MiB to compute with.
 ///
 /// # Errors
 ///
-/// [`EngineError::CacheTooLarge`] if it has not.
+/// [`EngineError::CacheTooLarge`] if there is not enough.
 pub(crate) fn check_cache_memory(
     config: &ModelConfig,
     rows: usize,
-    held: usize,
+    capacity: usize,
     tokens: usize,
 ) -> Result<(), EngineError> {
-    let numbers = rows.saturating_mul(tokens.saturating_sub(held));
+    let numbers = rows.saturating_mul(tokens.saturating_sub(capacity));
     let bytes = numbers.saturating_mul(config.cache_bytes_per_token());
     if bytes < LITTLE {
         return Ok(());
@@ -43,13 +43,13 @@ pub(crate) fn check_cache_memory(
     {
         return Err(too_large(Some(available)));
     }
-    // An address space may have a limit of its own. What is reserved here is given back untouched.
+    // An address space may have a limit of its own. The reserved memory is freed untouched.
     let reserved = Vec::<u8>::new().try_reserve_exact(needed);
     reserved.map_err(|_| too_large(None))
 }
 
-/// Bytes that the system can give without swapping, and the limits of this process's control groups leave;
-/// `None` where the system does not say.
+/// Bytes that the system can give without swapping, and the limits of this process's control groups leave; `None`
+/// where the system does not say.
 fn available() -> Option<u64> {
     let all = fs::read_to_string("/proc/meminfo").ok()?;
     let all = field(&all, "MemAvailable:")? * 1024;

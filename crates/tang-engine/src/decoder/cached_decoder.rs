@@ -10,8 +10,8 @@ use tang_tokenizer::TokenId;
 
 use crate::{CacheBytes, Decoder, Engine, EngineError, KvCache, Logits, PrefixCache};
 
-/// Sends each token through the model once and keeps its keys and values: P + (N - 1) tokens for
-/// a prompt of P and N new ones.
+/// Sends each token through the model once and keeps its keys and values: P + (N - 1) tokens for a prompt of P and N
+/// new ones.
 #[derive(Debug)]
 pub struct CachedDecoder {
     engine: Arc<Engine>,
@@ -33,8 +33,8 @@ impl CachedDecoder {
         }
     }
 
-    /// A decoder without sequences, whose prefill does not compute again the tokens that all prompts of
-    /// a batch have in common with `prefix`.
+    /// A decoder without sequences, whose prefill does not compute again the tokens that all prompts of a batch have
+    /// in common with `prefix`.
     pub fn with_prefix(prefix: Arc<PrefixCache>, threads: Threads) -> Self {
         Self {
             prefix: Some(Arc::clone(&prefix)),

@@ -9,10 +9,10 @@ use tang_kernels::Threads;
 use tang_tokenizer::TokenId;
 
 use super::cached_decoder::last_logits;
-use crate::{CacheBytes, Decoder, Engine, EngineError, KvCache, Logits};
+use crate::{Decoder, Engine, EngineError, KvCache, Logits};
 
-/// Sends every token through the model again at each step: P N + N (N - 1) / 2 tokens for a prompt
-/// of P and N new ones. It has no state but the tokens, so the cache is compared with it.
+/// Sends every token through the model again at each step: P N + N (N - 1) / 2 tokens for a prompt of P and N new
+/// ones. It has no state but the tokens, so the cache is compared with it.
 #[derive(Debug)]
 pub struct FullDecoder {
     engine: Arc<Engine>,
@@ -61,11 +61,6 @@ impl Decoder for FullDecoder {
         self.engine.config().context
     }
 
-    /// Nothing is kept but tokens.
-    fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
-        Ok(())
-    }
-
     fn start(&mut self, rows: usize) {
         self.rows = vec![Vec::new(); rows];
     }
@@ -106,14 +101,6 @@ impl Decoder for FullDecoder {
 
     fn forwarded_tokens(&self) -> usize {
         self.forwarded.load(Ordering::Relaxed)
-    }
-
-    fn cache_bytes(&self) -> CacheBytes {
-        CacheBytes::default()
-    }
-
-    fn capacity_for(&self, _: usize) -> usize {
-        0
     }
 
     fn threads(&self) -> Threads {

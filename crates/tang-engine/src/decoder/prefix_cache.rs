@@ -7,16 +7,15 @@ use tang_tokenizer::TokenId;
 
 use crate::{Engine, EngineError, KvCache, shared_tokens};
 
-/// A prefix that went through the model once. Each batch of prompts that begin with it pays only
-/// for the rest: [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
+/// A prefix that went through the model once. Each batch of prompts that begin with it pays only for the rest:
+/// [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
 ///
-/// This is exact, since attention is causal: keys and values of a token do not depend on the tokens
-/// after it.
+/// This is exact, since attention is causal: keys and values of a token do not depend on the tokens after it.
 #[derive(Debug)]
 pub struct PrefixCache {
     engine: Arc<Engine>,
     tokens: Vec<TokenId>,
-    /// One row, which holds `tokens`.
+    /// One row, of `tokens`.
     cache: KvCache,
 }
 
@@ -25,7 +24,7 @@ impl PrefixCache {
     ///
     /// # Errors
     ///
-    /// [`EngineError::TextTooLong`] if there are more than the context holds.
+    /// [`EngineError::TextTooLong`] if there are more than the context has.
     ///
     /// # Panics
     ///
@@ -57,7 +56,7 @@ impl PrefixCache {
         shared.min().unwrap_or(0)
     }
 
-    /// A cache of `rows` rows, each holding the first `length` tokens of the prefix.
+    /// A cache of `rows` rows, each of the first `length` tokens of the prefix.
     pub(crate) fn rows(&self, rows: usize, length: usize) -> KvCache {
         let mut cache = self.cache.clone();
         cache.truncate(&[length]);

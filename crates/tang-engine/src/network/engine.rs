@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tang_checkpoint::{Family, ModelConfig, Weights};
-use tang_kernels::{AllReduce, PackedMatrix, Threads, on_shards};
+use tang_kernels::{AllReduce, PackedMatrix, Threads, gelu, on_shards, swiglu};
 use tang_tokenizer::TokenId;
 
 use super::{
@@ -11,13 +11,12 @@ use super::{
     layer::Layer,
     logits::Logits,
     norm::Norm,
-    rotation::Rotation,
     shard::SHARDS,
 };
 use crate::{CachedDecoder, Decoder, EngineError, FullDecoder, KvCache, Model, PrefixCache};
 
-/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go
-/// through the two shards of the layers, one per thread: so each weight is read once.
+/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go through the two
+/// shards of the layers, one per thread: so each weight is read once.
 const SPLIT_BY_ROWS: usize = 12;
 
 /// Bytes that the sums of the shards may take in one pass through the layers.
@@ -48,7 +47,8 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// If the geometry is impossible, or a weight is missing, has another shape or has no place.
+    /// [`EngineError::Model`] if the geometry is impossible, or a weight is missing, has another shape or is not one
+    /// of the model.
     pub fn pack(config: &ModelConfig, weights: &Weights) -> Result<Self, EngineError> {
         config.validate()?;
         weights.check(config)?;
@@ -76,8 +76,8 @@ impl Engine {
         &self.config
     }
 
-    /// Takes new tokens of each row through the layers. They follow those that the cache holds, and
-    /// their keys and values are added to it. Many tokens go in several passes, which bounds the memory.
+    /// Takes new tokens of each row through the layers. They follow the cached ones, and their keys and values are
+    /// added to the cache. Many tokens go in several passes, which bounds the memory.
     ///
     /// # Shapes
     ///
@@ -87,8 +87,8 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::TextTooLong`] if the new tokens of a row alone are more than the context,
-    /// [`EngineError::ContextFull`] if the row would grow past it, [`EngineError::CacheTooLarge`] if there
-    /// is no memory for them; the cache then holds what it held.
+    /// [`EngineError::ContextFull`] if the row would grow past it, [`EngineError::CacheTooLarge`] if there is no
+    /// memory for them; the cache is then unchanged.
     ///
     /// # Panics
     ///
@@ -249,15 +249,28 @@ impl Engine {
         x
     }
 
-    /// The rotation of the new tokens, in Llama.
-    pub(super) fn rotation(&self, batch: &[NewTokens<'_>]) -> Option<Rotation> {
+    /// Cosines and sines that rotate queries and keys of the new tokens in Llama (Su et al., *RoFormer*, 2021), each
+    /// `[T, head_dim / 2]`: Hugging Face's half-split form rotates number i of a head together with number i +
+    /// head_dim / 2.
+    pub(super) fn rotation(&self, batch: &[NewTokens<'_>]) -> Option<(Vec<f32>, Vec<f32>)> {
         match self.config.family {
             Family::Gpt2 => None,
-            Family::Llama { rope } => Some(Rotation::new(
-                &rope,
-                self.config.head_dim(),
-                positions(batch),
-            )),
+            Family::Llama { rope } => Some(rope.tables(self.config.head_dim(), positions(batch))),
+        }
+    }
+
+    /// The step between the two matrices of a feed-forward network: the tanh form of GELU (Hendrycks & Gimpel,
+    /// *Gaussian Error Linear Units*, 2016) in GPT-2, SwiGLU (Shazeer, *GLU Variants Improve Transformer*, 2020) in
+    /// Llama.
+    ///
+    /// # Shapes
+    ///
+    /// - x: `[T, width]`; for SwiGLU a token has its gates, then its values
+    /// - output: `[T, width]`, for SwiGLU `[T, width / 2]`
+    pub(super) fn activate(&self, x: &[f32], width: usize) -> Vec<f32> {
+        match self.config.family {
+            Family::Gpt2 => gelu(x),
+            Family::Llama { .. } => swiglu(x, width / 2),
         }
     }
 }

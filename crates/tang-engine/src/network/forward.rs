@@ -1,7 +1,7 @@
 //! One forward pass, from token ids to the residual stream after the last layer.
 //!
-//! Shapes: T new tokens of all rows together, C the width of the residual stream, H query heads and
-//! K key/value heads of a shard, D the width of a head.
+//! Shapes: T new tokens of all rows together, C the width of the residual stream, H query heads and K key/value heads
+//! of a shard, D the width of a head.
 
 use tang_kernels::{AllReduce, CachedAttention, KvRow};
 use tang_tokenizer::TokenId;
@@ -21,14 +21,14 @@ pub(crate) struct NewTokens<'a> {
 
 /// The cached keys and values of some rows, as far as they belong to the heads of one shard.
 pub(crate) struct ShardCache<'a> {
-    /// Which shard.
+    /// Index of the shard.
     pub(crate) index: usize,
     /// `[layers][rows]`
     pub(crate) layers: Vec<Vec<KvRow<'a>>>,
 }
 
-/// Takes new tokens through some shards of all layers: through both on one thread, or through one while
-/// another thread has the other. Keys and values of the new tokens are added to the cache.
+/// Takes new tokens through some shards of all layers: through both on one thread, or through one while another
+/// thread has the other. Keys and values of the new tokens are added to the cache.
 ///
 /// # Shapes
 ///
@@ -62,9 +62,9 @@ pub(crate) fn forward(
                     let per_token = |width: usize| first * width..after * width;
                     let attention = CachedAttention {
                         qkv: &qkv[per_token(part.qkv.outputs())],
-                        rotation: rotation.as_ref().map(|rotation| {
+                        rotation: rotation.as_ref().map(|(cos, sin)| {
                             let angles = per_token(head_dim / 2);
-                            (&rotation.cos[angles.clone()], &rotation.sin[angles])
+                            (&cos[angles.clone()], &sin[angles])
                         }),
                         kv,
                         heads: part.heads,
@@ -87,7 +87,7 @@ pub(crate) fn forward(
             let sum = layer.shards[shard.index].feed_forward.as_ref().map(|part| {
                 // [T, some of 4 C], in Llama twice as many: gates and values
                 let up = part.up.forward(&h);
-                let activated = layer.activation.forward(&up, part.up.outputs());
+                let activated = engine.activate(&up, part.up.outputs());
                 // [T, C]: the part of these columns
                 part.down.forward(&activated)
             });

@@ -3,7 +3,6 @@
 use tang_checkpoint::{Family, ModelConfig, Weights};
 
 use super::{
-    activation::Activation,
     linear::{Linear, LinearWeights},
     norm::Norm,
     shard::{self, SHARDS},
@@ -12,13 +11,11 @@ use super::{
 /// Numbers of the widest vectors: the columns of a feed-forward network are cut between them.
 const VECTOR: usize = 16;
 
-/// Attention, then feed-forward, each on a normalised input and added to the residual stream
-/// (pre-norm).
+/// Attention, then feed-forward, each on a normalised input and added to the residual stream (pre-norm).
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) attention_norm: Norm,
     pub(crate) feed_forward_norm: Norm,
-    pub(crate) activation: Activation,
     pub(crate) shards: [LayerShard; SHARDS],
 }
 
@@ -53,7 +50,6 @@ impl Layer {
         Self {
             attention_norm: norm("attention_norm"),
             feed_forward_norm: norm("feed_forward_norm"),
-            activation: Activation::of(config.family),
             shards: [0, 1].map(|index| LayerShard {
                 attention: AttentionShard::pack(config, weights, path, index),
                 feed_forward: FeedForwardShard::pack(config, weights, path, index),

@@ -47,8 +47,7 @@ impl<'a> LinearWeights<'a> {
         }
     }
 
-    /// A row shard: some inputs, whose products are a part of each output. The first shard has the
-    /// bias.
+    /// A row shard: some inputs, whose products are a part of each output. The first shard has the bias.
     pub(crate) fn inputs(&self, inputs: Range<usize>) -> Linear {
         let width = self.matrix.len() / self.inputs;
         let matrix = &self.matrix[inputs.start * width..inputs.end * width];

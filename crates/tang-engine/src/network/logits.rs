@@ -1,9 +1,9 @@
-//! Scores of the next token on the host.
+//! Logits on the host.
 
 use tang_kernels::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-/// Logits of the next token, one row a sequence.
+/// Logits of the next token, one row per sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Logits {
     values: Vec<f32>,
@@ -11,11 +11,11 @@ pub struct Logits {
 }
 
 impl Logits {
-    /// `values` holds the rows one after the other, each `vocab_size` long.
+    /// Logits of rows one after the other, each `vocab_size` long.
     ///
     /// # Panics
     ///
-    /// If they are no whole rows.
+    /// If `values` is no whole number of rows.
     pub fn new(values: Vec<f32>, vocab_size: usize) -> Self {
         assert!(
             values.len().is_multiple_of(vocab_size),
@@ -42,8 +42,8 @@ impl Logits {
     }
 }
 
-/// The entropy, in nats, of the distribution that logits stand for: 0 if it is sure of one token, the
-/// logarithm of their number if all are equally likely.
+/// The entropy, in nats, of the softmax of logits: 0 if one token is certain, the logarithm of their count if all are
+/// equally likely.
 pub fn entropy(logits: &[f32]) -> f64 {
     let normaliser = log_sum_exp(logits);
     logits

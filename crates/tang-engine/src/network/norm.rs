@@ -3,8 +3,8 @@
 use tang_checkpoint::{Family, ModelConfig, Weights};
 use tang_kernels::{layer_norm, rms_norm};
 
-/// Layer norm (Ba et al., *Layer Normalization*, 2016) in GPT-2, RMS norm (Zhang & Sennrich, *Root
-/// Mean Square Layer Normalization*, 2019) in Llama.
+/// Layer norm (Ba et al., *Layer Normalization*, 2016) in GPT-2, RMS norm (Zhang & Sennrich, *Root Mean Square Layer
+/// Normalization*, 2019) in Llama.
 #[derive(Debug)]
 pub(crate) struct Norm {
     gamma: Vec<f32>,

@@ -2,46 +2,44 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{
-    GenerationConfig,
+use super::{
     candidates::Candidates,
-    logits_processor::{Effect, LogitsProcessor},
-    repetition_penalty::RepetitionPenalty,
+    processor::{Effect, Processor},
     sampler::{Choice, Sampler},
-    temperature::Temperature,
-    top_k::TopK,
-    top_p::TopP,
 };
+use crate::GenerationConfig;
 
 /// The processors in their order, and the draw after them.
 pub(crate) struct Pipeline {
-    pub(crate) processors: Vec<Box<dyn LogitsProcessor>>,
+    pub(crate) processors: Vec<Processor>,
     pub(crate) sampler: Sampler,
 }
 
 impl Pipeline {
     /// Repetition penalty, temperature, top-k, top-p, as far as they are on, and the draw.
     pub(crate) fn new(config: &GenerationConfig) -> Self {
-        let mut processors: Vec<Box<dyn LogitsProcessor>> = Vec::new();
+        let mut processors = Vec::new();
         if config.repetition_penalty != 1.0 {
-            processors.push(Box::new(RepetitionPenalty(config.repetition_penalty)));
+            processors.push(Processor::RepetitionPenalty(config.repetition_penalty));
         }
         if config.temperature == 0.0 {
+            let sampler = Sampler::Greedy;
             return Self {
                 processors,
-                sampler: Sampler::greedy(),
+                sampler,
             };
         }
-        processors.push(Box::new(Temperature(config.temperature)));
+        processors.push(Processor::Temperature(config.temperature));
         if config.top_k > 0 {
-            processors.push(Box::new(TopK(config.top_k)));
+            processors.push(Processor::TopK(config.top_k));
         }
         if config.top_p < 1.0 {
-            processors.push(Box::new(TopP(config.top_p)));
+            processors.push(Processor::TopP(config.top_p));
         }
+        let sampler = Sampler::Gumbel { seed: config.seed };
         Self {
             processors,
-            sampler: Sampler::gumbel(config.seed),
+            sampler,
         }
     }
 
@@ -78,42 +76,26 @@ mod tests {
 
     use super::*;
 
-    /// A rule that the pipeline knows by its effect alone: odd tokens are half as good.
-    struct Halves;
-
-    impl LogitsProcessor for Halves {
-        fn process(&self, _: &[TokenId], candidates: &mut Candidates) {
-            for candidate in candidates.as_mut_slice() {
-                if candidate.token % 2 == 1 {
-                    candidate.logit *= 0.5;
-                }
-            }
-        }
-
-        fn effect(&self) -> Effect {
-            Effect::Reorders
-        }
-    }
+    const HISTORY: [TokenId; 6] = [0, 7, 9, 11, 200, 250];
 
     #[test]
     fn processors_in_any_order_say_how_many_candidates_they_need() {
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let mut needs = std::collections::BTreeSet::new();
         for seed in 0..3000 {
-            let mut processors: Vec<Box<dyn LogitsProcessor>> = Vec::new();
+            let mut processors = Vec::new();
             for _ in 0..rng.random_range(0..5) {
-                processors.push(match rng.random_range(0..5) {
-                    0 => Box::new(Halves),
-                    1 => Box::new(RepetitionPenalty(1.5)),
-                    2 => Box::new(Temperature(rng.random_range(0.1..3.0))),
-                    3 => Box::new(TopK(rng.random_range(1..40))),
-                    _ => Box::new(TopP(rng.random_range(0.1..1.0))),
+                processors.push(match rng.random_range(0..4) {
+                    0 => Processor::RepetitionPenalty(1.5),
+                    1 => Processor::Temperature(rng.random_range(0.1..3.0)),
+                    2 => Processor::TopK(rng.random_range(1..40)),
+                    _ => Processor::TopP(rng.random_range(0.1..1.0)),
                 });
             }
             let sampler = if rng.random() {
-                Sampler::greedy()
+                Sampler::Greedy
             } else {
-                Sampler::gumbel(seed)
+                Sampler::Gumbel { seed }
             };
             let pipeline = Pipeline {
                 processors,
@@ -124,7 +106,7 @@ mod tests {
                 .collect();
             let count = pipeline.contenders();
             let choose =
-                |count| pipeline.choose(&[0, 7, 9], 4, Candidates::contenders(&logits, count));
+                |count| pipeline.choose(&HISTORY, 4, Candidates::contenders(&logits, count));
             assert_eq!(choose(count), choose(usize::MAX), "{count} of {seed}");
             needs.insert(count);
         }

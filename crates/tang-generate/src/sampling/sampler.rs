@@ -3,71 +3,60 @@
 use rand::{Rng, SeedableRng, rngs::ChaCha8Rng};
 use tang_tokenizer::TokenId;
 
-use crate::candidates::{Candidate, Candidates};
+use super::candidates::{Candidate, Candidates};
 
-/// Words of noise that are sooner skipped than read over.
+/// Words of noise from which on skipping is faster than reading.
 const FAR: TokenId = 64;
 
-/// The token that was chosen, and how narrowly.
+/// The token that was chosen, and by how much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Choice {
-    /// The token.
     pub(crate) token: TokenId,
     /// By how much it beat the second, noise included; infinite if there was no second.
     pub(crate) margin: f32,
 }
 
-/// Chooses one candidate.
-///
-/// Sampling is Gumbel-max (Gumbel, 1954; Maddison et al., *A\* Sampling*, 2014): the largest of
-/// logit plus noise is a draw from the softmax. The noise of a token is a function of seed, step
-/// and token alone, made by a counter-based generator, so the draw depends neither on the order of
-/// the candidates nor on what other rows draw, and a difference of 1e-6 in a logit changes it only
-/// where two sums are that close.
+/// The choice of one candidate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sampler {
-    /// None: no noise, the best candidate.
-    seed: Option<u64>,
+pub(crate) enum Sampler {
+    /// Takes the best.
+    Greedy,
+    /// Draws from the softmax of the scores by Gumbel-max (Gumbel, 1954; Maddison et al., *A\* Sampling*, 2014): the
+    /// largest of score plus noise. The noise of a token is a function of seed, step and token alone, made by a
+    /// counter-based generator, so the draw depends neither on the order of the candidates nor on the draws of other
+    /// rows, and a difference of 1e-6 in a score changes it only where two sums are that close.
+    Gumbel { seed: u64 },
 }
 
 impl Sampler {
-    /// Always takes the best candidate.
-    pub(crate) fn greedy() -> Self {
-        Self { seed: None }
+    /// Count of the best candidates that decide the choice: without noise the best, and the one that it beat.
+    pub(crate) fn contenders(self) -> usize {
+        match self {
+            Self::Greedy => 2,
+            Self::Gumbel { .. } => usize::MAX,
+        }
     }
 
-    /// Draws from the softmax of the logits, with noise of this seed.
-    pub(crate) fn gumbel(seed: u64) -> Self {
-        Self { seed: Some(seed) }
-    }
-
-    /// Count of the best tokens that decide the choice: without noise the best, and the one that it beat.
-    pub(crate) fn contenders(&self) -> usize {
-        if self.seed.is_none() { 2 } else { usize::MAX }
-    }
-
-    /// Adds the noise of step `step`, of which the best is chosen; candidates are then in the order of their
-    /// tokens, unless there is none to add.
-    pub(crate) fn add_noise(&self, step: usize, candidates: &mut Candidates) {
-        if let Some(seed) = self.seed {
+    /// Adds the noise of step `step` to the scores, if there is any; candidates are then in the order of their
+    /// tokens.
+    pub(crate) fn add_noise(self, step: usize, candidates: &mut Candidates) {
+        if let Self::Gumbel { seed } = self {
             let mut noise = ChaCha8Rng::seed_from_u64(seed);
             noise.set_stream(step as u64);
-            add_gumbel(noise, candidates.as_mut_slice());
+            add_gumbel(noise, candidates);
         }
     }
 
     /// Chooses the token of step `step`, or `None` if there is no candidate.
-    pub(crate) fn choose(&self, step: usize, mut candidates: Candidates) -> Option<Choice> {
+    pub(crate) fn choose(self, step: usize, mut candidates: Candidates) -> Option<Choice> {
         self.add_noise(step, &mut candidates);
         candidates.keep_best(2);
-        let margin = match candidates.as_slice() {
+        let margin = match candidates[..] {
             [best, second] => best.logit - second.logit,
             _ => f32::INFINITY,
         };
-        candidates.best().map(|best| Choice {
-            token: best.token,
-            margin,
-        })
+        let token = candidates.first()?.token;
+        Some(Choice { token, margin })
     }
 }
 
@@ -90,17 +79,22 @@ fn add_gumbel(mut rng: ChaCha8Rng, candidates: &mut [Candidate]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::candidates::tests::candidates;
+    use crate::sampling::candidates::tests::candidates;
 
     #[test]
     fn greedy_takes_the_best() {
-        let choice = Sampler::greedy().choose(3, candidates(&[0.5, 2.0, 1.5]));
+        let choice = Sampler::Greedy.choose(3, candidates(&[0.5, 2.0, 1.5]));
         let (token, margin) = (1, 0.5);
         assert_eq!(choice, Some(Choice { token, margin }));
-        let only = Sampler::gumbel(0).choose(0, candidates(&[1.0])).unwrap();
+        let only = Sampler::Gumbel { seed: 0 }
+            .choose(0, candidates(&[1.0]))
+            .unwrap();
         assert_eq!((only.token, only.margin), (0, f32::INFINITY));
-        assert_eq!(Sampler::greedy().choose(0, Candidates::default()), None);
-        assert_eq!(Sampler::gumbel(0).choose(0, Candidates::default()), None);
+        assert_eq!(Sampler::Greedy.choose(0, Candidates::default()), None);
+        assert_eq!(
+            Sampler::Gumbel { seed: 0 }.choose(0, Candidates::default()),
+            None
+        );
     }
 
     #[test]
@@ -111,7 +105,7 @@ mod tests {
         for seed in 0..20 {
             for step in 0..draws / 20 {
                 let list = candidates(&wanted.map(f32::ln));
-                let choice = Sampler::gumbel(seed).choose(step, list).unwrap();
+                let choice = Sampler::Gumbel { seed }.choose(step, list).unwrap();
                 counts[choice.token as usize] += 1;
             }
         }
@@ -129,8 +123,9 @@ mod tests {
 
     #[test]
     fn the_draw_depends_on_seed_step_and_token_alone() {
-        let draw =
-            |seed, step, list: Candidates| Sampler::gumbel(seed).choose(step, list).unwrap().token;
+        let draw = |seed, step, list: Candidates| {
+            Sampler::Gumbel { seed }.choose(step, list).unwrap().token
+        };
         let logits = vec![0.0; 500];
         let all = candidates(&logits);
         let first = draw(1, 0, all.clone());

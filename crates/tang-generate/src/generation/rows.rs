@@ -5,8 +5,8 @@ use tang_tokenizer::TokenId;
 
 use crate::Sequence;
 
-/// Sequences that grow together, one per row of a decoder. Their tokens go through the model here and nowhere
-/// else; the decoder alone knows which have done so.
+/// Sequences that grow together, one per row of a decoder. Their tokens go through the model here and nowhere else;
+/// the decoder alone knows which have done so.
 pub(crate) struct Rows {
     pub(crate) sequences: Vec<Sequence>,
     has_begun: bool,

@@ -1,23 +1,25 @@
 //! Search for likely poems.
 
+use std::cmp::Ordering;
+
 use tang_engine::Decoder;
 use tang_kernels::log_sum_exp;
 use tang_tokenizer::TokenId;
 
-use crate::{GenerateError, Sequence, candidates::Candidate, rows::Rows};
+use crate::{GenerateError, Sequence, generation::rows::Rows, sampling::candidates::Candidate};
 
-/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
-/// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
-/// that ends is set aside and takes its beam with it; one that the constraints leave no token is
-/// dropped. Gives the finished poems, likeliest first by the mean log-probability of a token.
+/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams` likeliest
+/// continuations of all kept poems are kept, and the decoder's rows follow them. A poem that ends is set aside and
+/// takes its beam with it; one that the constraints leave no token is dropped. Gives the finished poems, likeliest
+/// first by the mean log-probability per token.
 ///
-/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling
-/// settings play no part. One beam is greedy decoding.
+/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling settings play no
+/// part. One beam is greedy decoding.
 ///
 /// # Errors
 ///
-/// If the prompt is longer than the context, the constraints leave no poem at all, or so many beams find no
-/// room in memory.
+/// Those of [`Task::fit`](crate::Task::fit), [`Decoder::reserve`] and [`Decoder::append`], and
+/// [`GenerateError::NothingAllowed`] if the constraints leave no poem at all.
 ///
 /// # Panics
 ///
@@ -31,7 +33,7 @@ pub fn beam_search(
     start.begin(decoder.context())?;
     decoder.reserve(beams, start.most_tokens())?;
     let mut rows = Rows::new(vec![start]);
-    let mut finished = Vec::new();
+    let mut finished: Vec<Sequence> = Vec::new();
     loop {
         let logits = rows.forward(decoder)?;
         let width = beams - finished.len();
@@ -50,17 +52,20 @@ pub fn beam_search(
         next.truncate(width);
         let mut kept = Vec::new();
         let mut grown = Vec::new();
-        for continuation in next {
-            let mut sequence = rows.sequences[continuation.row].clone();
-            sequence.push(
-                continuation.token,
-                continuation.log_prob,
-                continuation.forced,
-            );
+        for Continuation {
+            row,
+            token,
+            log_prob,
+            forced,
+            ..
+        } in next
+        {
+            let mut sequence = rows.sequences[row].clone();
+            sequence.push(token, log_prob, forced);
             if sequence.finish_reason().is_some() {
                 finished.push(sequence);
             } else {
-                kept.push(continuation.row);
+                kept.push(row);
                 grown.push(sequence);
             }
         }
@@ -73,7 +78,7 @@ pub fn beam_search(
     }
 }
 
-/// One more token behind one of the kept poems.
+/// One more token after one of the kept poems.
 struct Continuation {
     row: usize,
     token: TokenId,
@@ -85,12 +90,10 @@ struct Continuation {
 
 impl Continuation {
     /// A total order, so that the same scores always give the same beams.
-    fn likeliest_first(&self, other: &Self) -> std::cmp::Ordering {
-        other
-            .total
-            .total_cmp(&self.total)
-            .then(self.row.cmp(&other.row))
-            .then(self.token.cmp(&other.token))
+    fn likeliest_first(&self, other: &Self) -> Ordering {
+        let place = |one: &Self| (one.row, one.token);
+        let by_total = other.total.total_cmp(&self.total);
+        by_total.then_with(|| place(self).cmp(&place(other)))
     }
 }
 
@@ -102,17 +105,17 @@ fn continuations(
     width: usize,
 ) -> Result<Vec<Continuation>, GenerateError> {
     let (mut candidates, forced) = sequence.candidates(logits, width)?;
-    let norm = log_sum_exp(logits);
     candidates.keep_best(width);
-    let continuation = |candidate: &Candidate| {
-        let log_prob = f64::from(logits[candidate.token as usize]) - norm;
+    let norm = log_sum_exp(logits);
+    let continuation = |&Candidate { token, logit }: &Candidate| {
+        let log_prob = f64::from(logit) - norm;
         Continuation {
             row,
-            token: candidate.token,
+            token,
             log_prob,
             forced,
             total: sequence.log_prob() + log_prob,
         }
     };
-    Ok(candidates.as_slice().iter().map(continuation).collect())
+    Ok(candidates.iter().map(continuation).collect())
 }

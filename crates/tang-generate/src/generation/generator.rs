@@ -2,15 +2,16 @@
 
 use tang_engine::{Decoder, Logits};
 
-use crate::{GenerateError, GenerationConfig, Sequence, Step, Task, rows::Rows};
+use super::rows::Rows;
+use crate::{GenerateError, GenerationConfig, Sequence, Step, Task};
 
 /// An iterator over the steps of one generation.
 ///
-/// The first step prefills the prompt; each further one decodes the token before it. The iterator ends when
-/// the sequence has a finish reason, or after an error.
+/// The first step prefills the prompt; each further one decodes the token before it. The iterator ends when the
+/// sequence has a finish reason, or after an error.
 pub struct Generator<'a> {
     decoder: &'a mut dyn Decoder,
-    /// One.
+    /// The only sequence.
     rows: Rows,
     /// Logits for the next step, if they were asked for before it.
     logits: Option<Logits>,
@@ -45,8 +46,8 @@ impl<'a> Generator<'a> {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::TooLong`] if the context has no room for the lines of the task; those of
-    /// [`Decoder::reserve`] and [`Decoder::append`].
+    /// [`GenerateError::TooLong`] if the context has no room for the lines of the task; those of [`Decoder::reserve`]
+    /// and [`Decoder::append`].
     pub fn logits(&mut self) -> Result<&[f32], GenerateError> {
         let logits = self.take_logits()?;
         Ok(self.logits.insert(logits).row(0))

@@ -1,24 +1,24 @@
-//! The tokens that may come next.
+//! The tokens that may come next, with their scores.
+
+use std::ops::{Deref, DerefMut};
 
 use tang_kernels::largest;
 use tang_tokenizer::TokenId;
 
-/// One token that may come next.
+/// A token that may come next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Candidate {
-    /// The token.
     pub(crate) token: TokenId,
-    /// Its score, changed by each processor.
+    /// Its score: the logit, changed by each processor.
     pub(crate) logit: f32,
 }
 
-/// The tokens that may come next; processors change scores and remove tokens, never the last one.
+/// The tokens that may come next.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Candidates(Vec<Candidate>);
 
 impl Candidates {
-    /// These tokens with their logits, in the order given; `logits` has one a token of the
-    /// vocabulary.
+    /// These tokens with their logits, in the order given; `logits` has one per token of the vocabulary.
     pub(crate) fn of_tokens(tokens: impl IntoIterator<Item = TokenId>, logits: &[f32]) -> Self {
         let candidate = |token: TokenId| Candidate {
             token,
@@ -27,12 +27,18 @@ impl Candidates {
         Self(tokens.into_iter().map(candidate).collect())
     }
 
-    /// The tokens, in order, that can be among the `count` best when all logits are divided by the same
-    /// number, and maybe some others. Those with a logit of minus infinity are none.
+    /// Every token of the vocabulary, in order.
+    pub(crate) fn all(logits: &[f32]) -> Self {
+        Self::of_tokens(0..logits.len() as TokenId, logits)
+    }
+
+    /// The tokens, in order, that can be among the `count` best after a division of all logits by the same number,
+    /// and maybe some others. One with a logit of minus infinity is never among them.
     pub(crate) fn contenders(logits: &[f32], count: usize) -> Self {
-        let mut contenders = match count < logits.len() {
-            true => Self::of_tokens(largest(logits, count), logits),
-            false => Self::all(logits),
+        let mut contenders = if count < logits.len() {
+            Self::of_tokens(largest(logits, count), logits)
+        } else {
+            Self::all(logits)
         };
         contenders
             .0
@@ -40,65 +46,50 @@ impl Candidates {
         contenders
     }
 
-    /// Every token of the vocabulary, in order.
-    pub(crate) fn all(logits: &[f32]) -> Self {
-        let candidate = |(logit, token): (&f32, TokenId)| Candidate {
-            token,
-            logit: *logit,
-        };
-        Self(logits.iter().zip(0..).map(candidate).collect())
-    }
-
-    /// All of them.
-    pub(crate) fn as_slice(&self) -> &[Candidate] {
-        &self.0
-    }
-
-    /// All of them, to change their scores.
-    pub(crate) fn as_mut_slice(&mut self) -> &mut [Candidate] {
-        &mut self.0
-    }
-
-    /// How many are left.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Keeps the `count` best, best first. Of equal scores the lower token is the better.
+    /// Keeps the `count` best, best first. Among equal scores the lower token is better.
     pub(crate) fn keep_best(&mut self, count: usize) {
         if count == 0 {
             self.0.clear();
-        } else if count < self.0.len() {
+        } else if count < self.len() {
             self.gather_best(count);
         }
         self.0.sort_unstable_by(best_first);
     }
 
-    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are
-    /// compared with the worst of the best so far, and that is all.
+    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are compared with the
+    /// worst of the best so far, and that is all.
     fn gather_best(&mut self, count: usize) {
-        let room = self.0.len().min(2 * count);
+        let room = self.len().min(2 * count);
         let mut worst = f32::NEG_INFINITY;
         let mut kept = 0;
-        for index in 0..self.0.len() {
-            if self.0[index].logit < worst {
+        for index in 0..self.len() {
+            if self[index].logit < worst {
                 continue;
             }
-            self.0.swap(kept, index);
+            self.swap(kept, index);
             kept += 1;
             if kept == room {
-                let (_, last, _) = self.0[..kept].select_nth_unstable_by(count - 1, best_first);
+                let (_, last, _) = self[..kept].select_nth_unstable_by(count - 1, best_first);
                 worst = last.logit;
                 kept = count;
             }
         }
-        self.0[..kept].select_nth_unstable_by(count - 1, best_first);
+        self[..kept].select_nth_unstable_by(count - 1, best_first);
         self.0.truncate(count);
     }
+}
 
-    /// The best one, if any is left.
-    pub(crate) fn best(&self) -> Option<Candidate> {
-        self.0.iter().copied().min_by(best_first)
+impl Deref for Candidates {
+    type Target = [Candidate];
+
+    fn deref(&self) -> &[Candidate] {
+        &self.0
+    }
+}
+
+impl DerefMut for Candidates {
+    fn deref_mut(&mut self) -> &mut [Candidate] {
+        &mut self.0
     }
 }
 
@@ -116,20 +107,20 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn tokens(candidates: &Candidates) -> Vec<TokenId> {
-        candidates.as_slice().iter().map(|c| c.token).collect()
+        candidates.iter().map(|c| c.token).collect()
     }
 
     #[test]
     fn best_first_and_equal_scores_by_token() {
         let mut list = candidates(&[1.0, 3.0, 3.0, 2.0, 3.0]);
-        assert_eq!(list.best().unwrap().token, 1);
         list.keep_best(4);
         assert_eq!(tokens(&list), [1, 2, 4, 3]);
         list.keep_best(2);
         assert_eq!(tokens(&list), [1, 2]);
+        list.keep_best(1);
+        assert_eq!(tokens(&list), [1]);
         list.keep_best(0);
         assert_eq!(list, Candidates::default());
-        assert_eq!(list.best(), None);
     }
 
     #[test]
@@ -162,11 +153,7 @@ pub(crate) mod tests {
         for count in [1, 2, 50, 499, 500, 501, 999, 1000, 1001] {
             let mut list = candidates(&logits);
             list.keep_best(count);
-            assert_eq!(
-                list.as_slice(),
-                &sorted.as_slice()[..count.min(1000)],
-                "{count}"
-            );
+            assert_eq!(list[..], sorted[..count.min(1000)], "{count}");
         }
     }
 }

@@ -1,19 +1,13 @@
 //! The constraint against a character that comes twice.
 
-use tang_prosody::{Layout, Slot};
 use tang_tokenizer::TokenId;
 
-use crate::{
-    Rule,
-    constraint::{Constraint, Mask},
-};
+use super::{Constraint, Place, mask::Mask, rules::Rule};
 
-/// No character twice in a poem, except where the user put it, and except for one doubled within a
-/// line, as 悠悠.
-pub(crate) struct NoRepeatConstraint {
-    pub(crate) layout: Layout,
-    /// One entry a place of the poem; what will come is not to come before.
-    pub(crate) fixed: Vec<Option<TokenId>>,
+/// No character twice in a poem, except where the user put it, and except for one doubled within a line, as 悠悠.
+pub(super) struct NoRepeatConstraint {
+    /// One entry per position of the poem.
+    pub(super) fixed: Vec<Option<TokenId>>,
 }
 
 impl Constraint for NoRepeatConstraint {
@@ -21,23 +15,15 @@ impl Constraint for NoRepeatConstraint {
         Rule::NoRepeat
     }
 
-    fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
-        let place = poem.len();
-        let Slot::Han { column, .. } = self.layout.slot(place) else {
-            return;
-        };
-        if self.fixed[place].is_some() {
-            return;
-        }
+    fn restrict(&self, poem: &[TokenId], place: Place, mask: &mut Mask) {
+        let to_come = &self.fixed[poem.len()..];
         let doubled = poem.last().copied().filter(|last| {
             let once = poem.iter().filter(|token| *token == last).count() == 1;
-            column > 0 && once && !self.fixed[place..].contains(&Some(*last))
+            place.column > 0 && once && !to_come.contains(&Some(*last))
         });
-        let held = poem.iter().copied();
-        let to_come = self.fixed[place..].iter().copied().flatten();
-        for token in held.chain(to_come) {
-            if Some(token) != doubled {
-                mask.remove(token);
+        for token in poem.iter().chain(to_come.iter().flatten()) {
+            if Some(*token) != doubled {
+                mask.remove(*token);
             }
         }
     }
@@ -45,26 +31,25 @@ impl Constraint for NoRepeatConstraint {
 
 #[cfg(test)]
 mod tests {
-    use tang_prosody::LineLength;
+    use tang_prosody::{Layout, LineLength, Template};
+    use tang_tokenizer::Vocabulary;
 
     use super::*;
-    use crate::constraint::tests::allowed;
+    use crate::constraint::{rules::Rules, tests::allowed, verse::Verse};
+
+    const LAYOUT: Layout = Layout::new(2, LineLength::Five);
 
     /// Two lines of five tokens from 3 on; 2 and 1 are their marks.
     fn constraint(fixed: &[(usize, TokenId)]) -> NoRepeatConstraint {
-        let layout = Layout::new(2, LineLength::Five);
-        let mut places = vec![None; layout.char_count()];
+        let mut places = vec![None; LAYOUT.char_count()];
         for (place, token) in fixed {
             places[*place] = Some(*token);
         }
-        NoRepeatConstraint {
-            layout,
-            fixed: places,
-        }
+        NoRepeatConstraint { fixed: places }
     }
 
     fn left(constraint: &NoRepeatConstraint, poem: &[TokenId]) -> Vec<TokenId> {
-        let mut left = allowed(constraint, poem, 9);
+        let mut left = allowed(constraint, LAYOUT, poem, 9);
         left.retain(|token| *token >= 3);
         left
     }
@@ -78,7 +63,7 @@ mod tests {
         assert_eq!(left(&free, &[3, 4, 3]), [5, 6, 7, 8], "3 came before");
         let next_line = [3, 4, 5, 6, 7, 1];
         assert_eq!(left(&free, &next_line), [8], "not across lines");
-        let mark = allowed(&free, &next_line[..5], 9);
+        let mark = allowed(&free, LAYOUT, &next_line[..5], 9);
         assert_eq!(mark.len(), 9, "marks repeat");
     }
 
@@ -86,7 +71,14 @@ mod tests {
     fn what_was_asked_for_comes_where_it_was_asked_for() {
         let fixed = constraint(&[(0, 3), (6, 3), (7, 8)]);
         assert_eq!(left(&fixed, &[3]), [4, 5, 6, 7], "8 and 3 are to come");
-        let repeated = [3, 4, 5, 6, 7, 1];
-        assert!(left(&fixed, &repeated).contains(&3));
+        let vocabulary = Vocabulary::from_texts(["一丁七丈万"]);
+        let template = Template::parse("一****，一****。").unwrap();
+        let rules = Rules {
+            no_repeat: true,
+            ..Rules::default()
+        };
+        let verse = Verse::new(&template, &rules, &vocabulary).unwrap();
+        let mask = verse.mask(&[3, 4, 5, 6, 7, 1]).unwrap();
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), [3]);
     }
 }

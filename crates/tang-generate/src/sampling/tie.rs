@@ -2,7 +2,7 @@
 
 use tang_tokenizer::TokenId;
 
-use crate::{
+use super::{
     candidates::{Candidate, Candidates},
     pipeline::Pipeline,
 };
@@ -11,100 +11,99 @@ use crate::{
 pub(crate) struct Tie<'a> {
     pub(crate) history: &'a [TokenId],
     pub(crate) pipeline: &'a Pipeline,
-    /// Which step of the generation, from 0.
+    /// Index of the step in its generation.
     pub(crate) step: usize,
 }
 
 impl Tie<'_> {
-    /// Whether the choice could be `token` if each logit were off by up to `gap`. It must be among the
-    /// candidates that are left where that suits it best; and every candidate that beats it in the draw must
-    /// not be where that suits it least. So a choice that rounding turned at any border, or at several, is
-    /// always found; one that it did not is hardly ever taken for such.
+    /// Whether the choice could be `token` if each logit were off by up to `gap`. The token must be among the
+    /// candidates that are left where that suits it best; and every candidate that beats it in the draw must not be
+    /// where that suits the candidate least. So a choice that rounding turned at any border, or at several, is always
+    /// found; one that it did not turn is hardly ever taken for such.
     pub(crate) fn can_be(&self, candidates: &Candidates, token: TokenId, gap: f32) -> bool {
         // Beyond what rounds away when the gap is added.
         let lows = self.scored(candidates, |logit| (logit - gap).next_down());
         let highs = self.scored(candidates, |logit| (logit + gap).next_up());
-        let place = |c: &Candidate| c.token == token;
-        let Some(own) = lows.as_slice().iter().position(place) else {
+        let Some(own) = lows.iter().position(|c| c.token == token) else {
             return false;
         };
-        let own_high = highs.as_slice()[own].logit;
+        let own_high = highs[own].logit;
         // Above it only those that cannot be below; and those below weigh as much as they can.
-        let best_case = meet(&lows, &highs, |index, low, high| match low > own_high {
-            _ if index == own => high,
-            true => low,
-            false => high.min(own_high.next_down()),
-        });
-        if !self.kept(best_case).as_slice().iter().any(place) {
-            return false;
-        }
-        let drawn_lows = self.drawn(lows.clone());
-        let drawn_high = self.drawn(highs.clone()).as_slice()[own].logit;
-        let is_rival =
-            |index: usize| index != own && drawn_lows.as_slice()[index].logit > drawn_high;
-        let low = |index: &usize| lows.as_slice()[*index].logit;
-        let rivals = (0..lows.len()).filter(|index| is_rival(*index));
-        // If the likeliest of them can be left out, so can the others.
-        let Some(rival) = rivals.max_by(|a, b| low(a).total_cmp(&low(b))) else {
-            return true;
-        };
-        let (rival_low, rival) = (low(&rival), lows.as_slice()[rival].token);
-        let worst_case = meet(&lows, &highs, |index, low, high| {
-            match high > rival_low && !is_rival(index) {
-                true => high,
-                false => low,
+        let best_case = meet(&lows, &highs, |index, low, high| {
+            if index == own {
+                high
+            } else if low > own_high {
+                low
+            } else {
+                high.min(own_high.next_down())
             }
         });
-        let kept = self.kept(worst_case);
-        own_high > rival_low && kept.as_slice().iter().all(|c| c.token != rival)
+        if !self.keeps(best_case, token) {
+            return false;
+        }
+        let drawn_lows = self.drawn(&lows);
+        let drawn_high = self.drawn(&highs)[own].logit;
+        let is_rival = |index: usize| index != own && drawn_lows[index].logit > drawn_high;
+        let rivals = (0..lows.len()).filter(|index| is_rival(*index));
+        // If the likeliest of them can be left out, so can the others.
+        let Some(rival) = rivals.max_by(|a, b| lows[*a].logit.total_cmp(&lows[*b].logit)) else {
+            return true;
+        };
+        let Candidate {
+            token: rival,
+            logit: rival_low,
+        } = lows[rival];
+        let worst_case = meet(&lows, &highs, |index, low, high| {
+            if high > rival_low && !is_rival(index) {
+                high
+            } else {
+                low
+            }
+        });
+        own_high > rival_low && !self.keeps(worst_case, rival)
     }
 
-    /// The candidates in the order of their tokens, with changed logits, as far as processors change scores.
+    /// The candidates in the order of their tokens, with changed logits, after the processors that change scores.
     fn scored(&self, candidates: &Candidates, change: impl Fn(f32) -> f32) -> Candidates {
         let mut candidates = candidates.clone();
-        for candidate in candidates.as_mut_slice() {
+        for candidate in candidates.iter_mut() {
             candidate.logit = change(candidate.logit);
         }
-        for processor in self
-            .pipeline
-            .processors
-            .iter()
-            .filter(|p| !p.effect().removes())
-        {
-            processor.process(self.history, &mut candidates);
-        }
+        self.process(&mut candidates, false);
         candidates
     }
 
-    /// The candidates that processors leave.
-    fn kept(&self, mut candidates: Candidates) -> Candidates {
-        for processor in self
-            .pipeline
-            .processors
-            .iter()
-            .filter(|p| p.effect().removes())
-        {
-            processor.process(self.history, &mut candidates);
+    /// Whether processors keep a token among these candidates.
+    fn keeps(&self, mut candidates: Candidates, token: TokenId) -> bool {
+        self.process(&mut candidates, true);
+        candidates.iter().any(|candidate| candidate.token == token)
+    }
+
+    /// Runs the processors that remove candidates, or those that change scores.
+    fn process(&self, candidates: &mut Candidates, removes: bool) {
+        for processor in &self.pipeline.processors {
+            if processor.effect().removes() == removes {
+                processor.process(self.history, candidates);
+            }
         }
-        candidates
     }
 
     /// The scores of the draw, in the order of the tokens.
-    fn drawn(&self, mut candidates: Candidates) -> Candidates {
+    fn drawn(&self, candidates: &Candidates) -> Candidates {
+        let mut candidates = candidates.clone();
         self.pipeline.sampler.add_noise(self.step, &mut candidates);
         candidates
     }
 }
 
-/// Candidates whose scores are made of the place, the lowest and the highest of each.
+/// Candidates with scores made of the index, the lowest and the highest score of each.
 fn meet(
     lows: &Candidates,
     highs: &Candidates,
     score: impl Fn(usize, f32, f32) -> f32,
 ) -> Candidates {
     let mut met = lows.clone();
-    let pairs = met.as_mut_slice().iter_mut().zip(highs.as_slice());
-    for (index, (low, high)) in pairs.enumerate() {
+    for (index, (low, high)) in met.iter_mut().zip(highs.iter()).enumerate() {
         low.logit = score(index, low.logit, high.logit);
     }
     met

@@ -2,55 +2,43 @@
 
 use std::sync::Arc;
 
-use tang_prosody::{Layout, LineSequence, LineType, Slot, Template, Tone, ToneSet};
+use tang_prosody::{Layout, LineSequence, Template, ToneSet};
 use tang_tokenizer::TokenId;
 
-use crate::{
-    Exemption, Rule, Wanted,
-    constraint::{Constraint, Mask},
+use super::{
+    Constraint, Place,
+    exemption::Exemption,
+    mask::Mask,
+    rules::{Rule, Wanted},
     token_readings::{TokenReadings, fixed_tones},
 };
 
-/// Each line has the tones of its place in a sequence of line types; which sequence, the poem
-/// itself decides, as far as several are left.
+/// Each line has the tones of its place in a sequence of line types; the poem itself decides which sequence, as long
+/// as several are left.
 ///
-/// The lines of a sequence do not depend on each other, and the patterns of a line know of fixed
-/// characters further on, so a poem never runs into a place where no tone is right.
-pub(crate) struct ToneConstraint {
+/// The lines of a sequence do not depend on each other, and the patterns of a line know of fixed characters further
+/// on, so a poem never comes to a place where no tone is right.
+pub(super) struct ToneConstraint {
     layout: Layout,
     /// The sequences that the fixed characters leave.
     sequences: Vec<LineSequence>,
-    /// By place, the tones of a fixed character; any, if it need not keep the rule.
+    /// By position, the tones of a fixed character; any, if it need not keep the rule.
     fixed: Vec<Option<ToneSet>>,
     readings: Arc<TokenReadings>,
-    level: Vec<bool>,
-    oblique: Vec<bool>,
-    either: Vec<bool>,
 }
 
 impl ToneConstraint {
-    /// The constraint, and the fixed characters that keep it from being kept everywhere: none, if
-    /// they fit at least one of the wanted sequences, else those of the sequence that they fit
-    /// best.
-    pub(crate) fn new(
+    /// The constraint, and the fixed characters that cannot keep it: none, if they fit at least one of the wanted
+    /// sequences, else those of the sequence that they fit best.
+    pub(super) fn new(
         template: &Template,
         wanted: Wanted<LineSequence>,
         readings: Arc<TokenReadings>,
     ) -> (Self, Vec<Exemption>) {
-        let misfits: Vec<(LineSequence, Vec<Exemption>)> = LineSequence::ALL
-            .into_iter()
-            .filter(|sequence| wanted.is(sequence))
-            .map(|sequence| (sequence, misfits(template, sequence)))
-            .collect();
-        let fewest = misfits.iter().map(|(_, list)| list.len()).min();
-        let mut best = misfits.into_iter().filter(|(_, m)| Some(m.len()) == fewest);
-        let (sequences, exemptions) = match fewest {
-            Some(0) => (best.map(|(sequence, _)| sequence).collect(), Vec::new()),
-            // The characters to be let off are those of one sequence.
-            _ => best
-                .next()
-                .map_or_else(Default::default, |(s, m)| (vec![s], m)),
-        };
+        let sequences = LineSequence::ALL.into_iter();
+        let sequences = sequences.filter(|sequence| wanted.is(sequence));
+        let (sequences, exemptions) =
+            Exemption::fewest(sequences.map(|sequence| (sequence, misfits(template, sequence))));
         let layout = template.layout();
         let mut fixed = vec![None; layout.char_count()];
         for (line, column, character) in template.fixed() {
@@ -63,21 +51,23 @@ impl ToneConstraint {
             layout,
             sequences,
             fixed,
-            level: readings.with_tones(Tone::Level.into()),
-            oblique: readings.with_tones(Tone::Oblique.into()),
-            either: readings.with_tones(ToneSet::ANY),
             readings,
         };
         (constraint, exemptions)
     }
 
-    /// The tones of a line: of what is written, of what is fixed, any elsewhere.
+    /// The tones of a line: of written and of fixed characters, any elsewhere.
     fn line(&self, line: usize, poem: &[TokenId]) -> Vec<ToneSet> {
         (0..self.layout.line_length().chars())
             .map(|column| {
-                let place = self.layout.position(line, column);
-                let written = || poem.get(place).map(|token| self.readings.tones(*token));
-                self.fixed[place].or_else(written).unwrap_or(ToneSet::ANY)
+                let position = self.layout.position(line, column);
+                let written = || {
+                    poem.get(position)
+                        .map(|token| self.readings.tones[*token as usize])
+                };
+                self.fixed[position]
+                    .or_else(written)
+                    .unwrap_or(ToneSet::ANY)
             })
             .collect()
     }
@@ -88,50 +78,31 @@ impl Constraint for ToneConstraint {
         Rule::Tones
     }
 
-    fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
-        let Slot::Han { line, column } = self.layout.slot(poem.len()) else {
-            return;
-        };
-        if self.fixed[poem.len()].is_some() {
-            return;
-        }
+    fn restrict(&self, poem: &[TokenId], Place { line, column }: Place, mask: &mut Mask) {
         let length = self.layout.line_length();
-        let lines: Vec<Vec<ToneSet>> = (0..=line).map(|line| self.line(line, poem)).collect();
-        let (current, before) = lines.split_last().expect("there is a current line");
-        let allowed = self
-            .sequences
-            .iter()
-            .filter(|sequence| {
-                let mut lines = before.iter().enumerate();
-                lines.all(|(line, tones)| sequence.line_type(line).can_be(length, tones))
-            })
-            .fold(ToneSet::NONE, |allowed, sequence| {
+        let lines: Vec<Vec<ToneSet>> = (0..line).map(|line| self.line(line, poem)).collect();
+        let current = self.line(line, poem);
+        let mut allowed = ToneSet::NONE;
+        for sequence in &self.sequences {
+            let mut before = (0..).zip(&lines);
+            if before.all(|(line, tones)| sequence.line_type(line).can_be(length, tones)) {
                 let line_type = sequence.line_type(line);
-                allowed | line_type.allowed_tones(length, current, column)
-            });
-        match (
-            allowed.contains(Tone::Level),
-            allowed.contains(Tone::Oblique),
-        ) {
-            (true, true) => mask.keep_set(&self.either),
-            (true, false) => mask.keep_set(&self.level),
-            (false, true) => mask.keep_set(&self.oblique),
-            (false, false) => mask.retain(|_| false),
+                allowed = allowed | line_type.allowed_tones(length, &current, column);
+            }
         }
+        mask.keep_by(&self.readings.tones, |tones| tones.intersects(allowed));
     }
 }
 
-/// The fixed characters that cannot stand in the lines of `sequence`, beside those before them in
-/// their lines.
+/// The fixed characters that fit no line of `sequence` together with those before them in their lines.
 fn misfits(template: &Template, sequence: LineSequence) -> Vec<Exemption> {
     let layout = template.layout();
     let length = layout.line_length();
     let mut lines = vec![vec![ToneSet::ANY; length.chars()]; layout.lines()];
     let mut misfits = Vec::new();
     for (line, column, character) in template.fixed() {
-        let line_type: LineType = sequence.line_type(line);
         lines[line][column] = fixed_tones(character);
-        if !line_type.can_be(length, &lines[line]) {
+        if !sequence.line_type(line).can_be(length, &lines[line]) {
             lines[line][column] = ToneSet::ANY;
             misfits.push(Exemption {
                 line,
@@ -162,7 +133,7 @@ mod tests {
         let (constraint, exemptions) = ToneConstraint::new(&template, wanted, readings);
         assert_eq!(exemptions, []);
         let poem = vocabulary.encode(poem).unwrap();
-        let tokens = allowed(&constraint, &poem, vocabulary.len());
+        let tokens = allowed(&constraint, template.layout(), &poem, vocabulary.len());
         let mut han: Vec<char> = vocabulary.decode(&tokens).unwrap().chars().collect();
         han.retain(|c| CHARACTERS.contains(*c));
         han.sort_by_key(|c| CHARACTERS.find(*c));

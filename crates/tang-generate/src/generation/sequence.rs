@@ -6,15 +6,15 @@ use tang_kernels::log_sum_exp;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    GenerateError, GenerationConfig, Task, candidates::Candidates, pipeline::Pipeline,
-    sampler::Choice, tie::Tie,
+    GenerateError, GenerationConfig, Task,
+    sampling::{candidates::Candidates, pipeline::Pipeline, tie::Tie},
 };
 
-/// Why a generation ended.
+/// The reason why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The poem is whole: the newline that ends it came, or no place is left behind the last of the lines
-    /// that were laid down.
+    /// The poem is whole: the newline that ends it came, or no position is left after the last of the lines that were
+    /// laid down.
     EndOfPoem,
     /// The number of tokens that was asked for is reached.
     MaxNewTokens,
@@ -42,15 +42,14 @@ pub struct Step {
     pub forced: bool,
     /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
     pub log_prob: f64,
-    /// By how much it beat the second candidate in the draw, in units of logit / temperature;
-    /// infinite if no second was left.
+    /// By how much it beat the second candidate in the draw, in units of logit / temperature; infinite if no second
+    /// was left.
     pub margin: f32,
 }
 
 /// The tokens of one poem, and all that decides the next one.
 ///
-/// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p,
-/// draw.
+/// The pipeline is the same for every mode: mask, repetition penalty, temperature, top-k, top-p, draw.
 #[derive(Clone)]
 pub struct Sequence {
     task: Task,
@@ -106,16 +105,6 @@ impl Sequence {
         })
     }
 
-    /// Learns how many positions the decoder has, before the first token.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Task::fit`].
-    pub(crate) fn begin(&mut self, context: usize) -> Result<(), GenerateError> {
-        self.context = context;
-        self.task.check(context)
-    }
-
     /// Prompt and generated tokens.
     pub fn tokens(&self) -> &[TokenId] {
         &self.tokens
@@ -126,7 +115,7 @@ impl Sequence {
         &self.tokens[self.task.prompt().len()..]
     }
 
-    /// Why it ended, once it has.
+    /// The reason why it ended, once it has.
     pub fn finish_reason(&self) -> Option<FinishReason> {
         self.finish_reason
     }
@@ -136,13 +125,13 @@ impl Sequence {
         self.log_probs.mean()
     }
 
-    /// Mean log-probability, in nats, of the generated tokens that the constraints did not force:
-    /// what a constrained poem can be judged by. NaN if all were forced.
+    /// Mean log-probability, in nats, of the generated tokens that the constraints did not force: the measure of a
+    /// constrained poem. NaN if all were forced.
     pub fn mean_free_log_prob(&self) -> f64 {
         self.free_log_probs.mean()
     }
 
-    /// Chooses the token that follows, from the logits behind the last one.
+    /// Chooses the next token, from the logits after the last one.
     ///
     /// # Errors
     ///
@@ -151,19 +140,19 @@ impl Sequence {
         self.advance_among(logits, self.pipeline.contenders())
     }
 
-    /// The same, where only the `count` best of the allowed tokens are looked at.
+    /// The same from the `count` best of the allowed tokens.
     fn advance_among(&mut self, logits: &[f32], count: usize) -> Result<Step, GenerateError> {
         let (candidates, forced) = self.candidates(logits, count)?;
         let step = self.generated().len();
-        let Choice { token, margin } = self.pipeline.choose(&self.tokens, step, candidates);
-        let log_prob = f64::from(logits[token as usize]) - log_sum_exp(logits);
-        self.push(token, log_prob, forced);
-        Ok(Step {
-            token,
+        let choice = self.pipeline.choose(&self.tokens, step, candidates);
+        let step = Step {
+            token: choice.token,
             forced,
-            log_prob,
-            margin,
-        })
+            log_prob: f64::from(logits[choice.token as usize]) - log_sum_exp(logits),
+            margin: choice.margin,
+        };
+        self.push(step.token, step.log_prob, forced);
+        Ok(step)
     }
 
     /// Whether it would choose `token` if each logit were off by up to `gap`: whether rounding can have made the
@@ -174,37 +163,44 @@ impl Sequence {
             pipeline: &self.pipeline,
             step: self.generated().len(),
         };
-        self.candidates(logits, usize::MAX)
-            .is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
+        let candidates = self.candidates(logits, usize::MAX);
+        candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
 
-    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count`
-    /// best when all logits are divided by the same number; and whether no other than one is allowed.
+    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count` best after a
+    /// division of all logits by the same number; and whether no other than one is allowed.
     pub(crate) fn candidates(
         &self,
         logits: &[f32],
         count: usize,
     ) -> Result<(Candidates, bool), GenerateError> {
-        let (candidates, allowed) = match self.task.mask(&self.tokens, logits.len()) {
-            Some(mask) => {
-                let candidates = Candidates::contenders(&mask.hide(logits), count);
-                (candidates, mask.count())
-            }
-            None => (Candidates::contenders(logits, count), logits.len()),
-        };
-        match allowed {
-            0 => Err(GenerateError::NothingAllowed(
-                self.task.dead_end(&self.tokens, logits.len()),
-            )),
-            _ => Ok((candidates, allowed == 1)),
-        }
+        Ok(match self.task.mask(&self.tokens)? {
+            Some(mask) => (
+                Candidates::contenders(&mask.hide(logits), count),
+                mask.count() == 1,
+            ),
+            None => (Candidates::contenders(logits, count), logits.len() == 1),
+        })
     }
 
-    /// Tokens that go through the model until it ends, at the most.
+    /// Learns how many positions the decoder has, before the first token.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Task::fit`].
+    pub(crate) fn begin(&mut self, context: usize) -> Result<(), GenerateError> {
+        self.context = context;
+        self.task.check(context)
+    }
+
+    /// Most tokens that go through the model until it ends.
     pub(crate) fn most_tokens(&self) -> usize {
-        let of_form = self.task.new_tokens().filter(|_| self.stop_at_end);
-        let new = of_form.map_or(self.max_new_tokens, |new| new.min(self.max_new_tokens));
-        // Nothing looks back at the last one.
+        // The newline at the end counts, too.
+        let whole = self.task.characters().filter(|_| self.stop_at_end);
+        let new = whole
+            .map_or(usize::MAX, |count| count + 1)
+            .min(self.max_new_tokens);
+        // The last one needs no position.
         let most = self.task.prompt().len().saturating_add(new - 1);
         most.min(self.context)
     }
@@ -224,7 +220,7 @@ impl Sequence {
         } else {
             None
         };
-        // The last line of the longest forms fills the context and leaves no place for a newline.
+        // The last line of the longest forms fills the context and leaves no position for a newline.
         let is_end = token == NEWLINE || (limit.is_some() && self.task.is_whole(&self.tokens));
         self.finish_reason = if is_end && self.stop_at_end {
             Some(FinishReason::EndOfPoem)

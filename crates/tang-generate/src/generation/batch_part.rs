@@ -5,26 +5,43 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use tang_engine::{Decoder, shared_tokens};
+use tang_engine::{Decoder, Threads, shared_tokens};
 
-use crate::{GenerateError, Sequence, queue::Queue, rows::Rows};
+use super::{queue::Queue, rows::Rows};
+use crate::{GenerateError, Sequence};
 
-/// Sequences that go through the model together, with all that happens to them: no other thread has
-/// anything to do with it.
-pub(crate) struct BatchPart {
+/// Sequences that go through the model together, with the decoder that has them. No other thread uses any of it.
+pub(super) struct BatchPart<'a> {
     /// Index of the part in its batch.
     index: usize,
+    pub(super) decoder: PartDecoder<'a>,
     rows: Rows,
     /// The number of each sequence.
     numbers: Vec<usize>,
     reused: usize,
 }
 
-impl BatchPart {
+/// The decoder of a part: that of the caller, or a fork of it.
+pub(super) enum PartDecoder<'a> {
+    Lent(&'a mut dyn Decoder),
+    Own(Box<dyn Decoder>),
+}
+
+impl PartDecoder<'_> {
+    pub(super) fn get(&mut self) -> &mut dyn Decoder {
+        match self {
+            Self::Lent(decoder) => &mut **decoder,
+            Self::Own(decoder) => &mut **decoder,
+        }
+    }
+}
+
+impl<'a> BatchPart<'a> {
     /// A part without sequences.
-    pub(crate) fn new(index: usize) -> Self {
+    pub(super) fn new(index: usize, decoder: PartDecoder<'a>) -> Self {
         Self {
             index,
+            decoder,
             rows: Rows::new(Vec::new()),
             numbers: Vec::new(),
             reused: 0,
@@ -32,61 +49,47 @@ impl BatchPart {
     }
 
     /// Adds a sequence, before the first step only.
-    pub(crate) fn add(&mut self, number: usize, sequence: Sequence) {
+    pub(super) fn add(&mut self, number: usize, sequence: Sequence) {
         self.numbers.push(number);
         self.rows.sequences.push(sequence);
     }
 
-    /// Count of sequences that run.
-    pub(crate) fn rows(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Most tokens that go through the model for any of them.
-    pub(crate) fn most_tokens(&self) -> usize {
-        let each = self.rows.sequences.iter().map(Sequence::most_tokens);
-        each.max().unwrap_or(0)
+    /// The sequences that run, one per row of the decoder.
+    pub(super) fn sequences(&self) -> &[Sequence] {
+        &self.rows.sequences
     }
 
     /// Count of tokens of prompts that were in the cache already.
-    pub(crate) fn reused_tokens(&self) -> usize {
+    pub(super) fn reused_tokens(&self) -> usize {
         self.reused
     }
 
-    /// Does up to this many steps.
+    /// Does up to this many steps on these threads.
     ///
     /// # Errors
     ///
     /// Those of [`Decoder::append`].
-    pub(crate) fn steps<I>(
+    pub(super) fn steps(
         &mut self,
         steps: usize,
-        decoder: &mut dyn Decoder,
-        queue: &Mutex<Queue<I>>,
-    ) -> Result<(), GenerateError>
-    where
-        I: Iterator<Item = Result<Sequence, GenerateError>>,
-    {
-        (0..steps).try_for_each(|_| self.step(decoder, queue))
+        threads: Threads,
+        queue: &Mutex<Queue>,
+    ) -> Result<(), GenerateError> {
+        self.decoder.get().set_threads(threads);
+        (0..steps).try_for_each(|_| self.step(queue))
     }
 
     /// Sends tokens through the model, chooses a token for each sequence whose prompt went through, and lets others
     /// take the rows of those that end.
-    fn step<I>(
-        &mut self,
-        decoder: &mut dyn Decoder,
-        queue: &Mutex<Queue<I>>,
-    ) -> Result<(), GenerateError>
-    where
-        I: Iterator<Item = Result<Sequence, GenerateError>>,
-    {
-        if self.rows() == 0 {
+    fn step(&mut self, queue: &Mutex<Queue>) -> Result<(), GenerateError> {
+        if self.numbers.is_empty() {
             return Ok(());
         }
+        let decoder = self.decoder.get();
         let logits = self.rows.forward(decoder)?;
         let mut lengths = decoder.lengths();
         // The rows of the decoder that go on.
-        let mut rows: Vec<usize> = (0..self.rows()).collect();
+        let mut rows: Vec<usize> = (0..lengths.len()).collect();
         let mut joined = false;
         // From the last one on, so that a row that moves to a free place is one that goes on.
         for row in (0..rows.len()).rev() {

@@ -7,14 +7,13 @@ use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 /// From the seed of one sample to that of the next: far from the seeds of neighbouring poems, which count up by one.
 const SEED_STEP: u64 = 1 << 40;
 
-/// Draws `count` poems and gives the one whose free tokens the model finds likeliest,
-/// by the mean of their log-probabilities. The first is drawn with the seed of `config`, as it
-/// would be alone.
+/// Draws `count` poems and gives the one whose free tokens the model finds likeliest, by the mean of their
+/// log-probabilities. The first is drawn with the seed of `config`, as it would be alone.
 ///
 /// # Errors
 ///
-/// If a setting has an impossible value, the prompt is longer than the context, or all samples end
-/// where the constraints leave nothing.
+/// [`GenerateError::Setting`] if a setting has an impossible value, those of [`Task::fit`] and of
+/// [`Decoder::append`], and [`GenerateError::NothingAllowed`] if all samples end where the constraints leave nothing.
 ///
 /// # Panics
 ///
@@ -27,16 +26,17 @@ pub fn best_of(
 ) -> Result<Sequence, GenerateError> {
     assert!(count > 0, "the best of no sample");
     let sequences = (0..count as u64).map(|sample| {
+        let seed = config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP));
         let config = GenerationConfig {
-            seed: config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP)),
+            seed,
             ..config.clone()
         };
         Sequence::new(task.clone(), &config)
     });
     let mut failure = None;
     let mut best: Option<Sequence> = None;
-    let score = Sequence::mean_free_log_prob;
     for result in Batch::new(decoder, sequences) {
+        let score = Sequence::mean_free_log_prob;
         match result {
             Err(error @ GenerateError::NothingAllowed(_)) => failure = Some(error),
             Err(error) => return Err(error),

@@ -2,25 +2,28 @@
 
 use std::sync::Arc;
 
-use tang_prosody::{Layout, RhymeGroup, Slot, Template, Tone};
+use tang_prosody::{Layout, RhymeGroup, Template, Tone};
 use tang_tokenizer::{TokenId, Vocabulary};
 
-use crate::{
-    Exemption, GenerateError, Rule, Wanted,
-    constraint::{Constraint, Mask},
-    token_readings::{TokenReadings, fixed_groups, fixed_tones},
+use super::{
+    Constraint, Place,
+    exemption::Exemption,
+    mask::Mask,
+    rules::{Rule, Wanted},
+    token_readings::{TokenReadings, fixed_rhymes, fixed_tones},
 };
+use crate::GenerateError;
 
-/// A group that the model may find by itself has so many times the characters that are needed, so
-/// that other rules never use them up.
+/// A group that the model may find by itself has this many times the characters that are needed, so that other rules
+/// never use them up.
 const PLENTY: usize = 8;
 
 /// The even lines end in one level group of 平水韻, no two of them in the same character.
-pub(crate) struct RhymeConstraint {
+pub(super) struct RhymeConstraint {
     layout: Layout,
     /// The groups that the fixed characters leave.
     groups: Vec<RhymeGroup>,
-    /// By place, the token of a fixed character at a rhyme.
+    /// By line, the token of a fixed last character.
     fixed: Vec<Option<TokenId>>,
     /// Whether the first line rhymes if it ends level; its end then has one tone only.
     first_line: bool,
@@ -28,14 +31,13 @@ pub(crate) struct RhymeConstraint {
 }
 
 impl RhymeConstraint {
-    /// The constraint, and the fixed characters that do not rhyme: none, if those at the ends of
-    /// even lines have at least one wanted group in common, else those outside the group that most
-    /// of them are in.
+    /// The constraint, and the fixed characters that cannot keep it: none, if those at the ends of even lines have at
+    /// least one wanted group in common, else those outside the group that most of them are in.
     ///
     /// # Errors
     ///
     /// [`GenerateError::FewRhymes`] if the vocabulary has too few characters of a wanted group.
-    pub(crate) fn new(
+    pub(super) fn new(
         template: &Template,
         wanted: Wanted<RhymeGroup>,
         first_line: bool,
@@ -44,32 +46,16 @@ impl RhymeConstraint {
     ) -> Result<(Self, Vec<Exemption>), GenerateError> {
         let layout = template.layout();
         let last = layout.line_length().chars() - 1;
-        let ends: Vec<(usize, char)> = template
-            .fixed()
-            .filter(|(_, column, _)| *column == last)
-            .map(|(line, _, character)| (line, character))
-            .collect();
+        let ends = template.fixed().filter(|(_, column, _)| *column == last);
+        let ends: Vec<(usize, char)> = ends.map(|(line, _, c)| (line, c)).collect();
         let rhymes = (0..layout.lines()).filter(|line| is_rhyme(*line)).count();
         let free = rhymes - ends.iter().filter(|(line, _)| is_rhyme(*line)).count();
-        let misfits: Vec<(RhymeGroup, Vec<Exemption>)> =
-            groups(wanted, free, vocabulary, &readings)?
-                .into_iter()
-                .map(|group| (group, misfits(&ends, last, group, first_line)))
-                .collect();
-        let fewest = misfits.iter().map(|(_, list)| list.len()).min();
-        let best: Vec<_> = misfits
-            .into_iter()
-            .filter(|(_, misfits)| Some(misfits.len()) == fewest)
-            .collect();
-        let exemptions = best.first().map_or_else(Vec::new, |(_, list)| list.clone());
-        let groups = match exemptions.is_empty() {
-            true => best.into_iter().map(|(group, _)| group).collect(),
-            // The characters to be let off are those of one group.
-            false => best.into_iter().take(1).map(|(group, _)| group).collect(),
-        };
-        let mut fixed = vec![None; layout.char_count()];
-        for (line, character) in &ends {
-            fixed[layout.position(*line, last)] = vocabulary.id(*character);
+        let groups = groups(wanted, free, vocabulary, &readings)?.into_iter();
+        let (groups, exemptions) =
+            Exemption::fewest(groups.map(|group| (group, misfits(&ends, last, group, first_line))));
+        let mut fixed = vec![None; layout.lines()];
+        for (line, character) in ends {
+            fixed[line] = vocabulary.id(character);
         }
         let constraint = Self {
             layout,
@@ -81,29 +67,23 @@ impl RhymeConstraint {
         Ok((constraint, exemptions))
     }
 
-    /// The ends of the lines before `line` that a character was chosen for, with their lines.
-    fn chosen<'a>(
-        &'a self,
-        poem: &'a [TokenId],
-        line: usize,
-    ) -> impl Iterator<Item = (usize, TokenId)> {
+    /// The last character of a line, if it is fixed or written.
+    fn end(&self, line: usize, poem: &[TokenId]) -> Option<TokenId> {
         let last = self.layout.line_length().chars() - 1;
-        (0..line).filter_map(move |line| {
-            let place = self.layout.position(line, last);
-            self.fixed[place].is_none().then_some((line, poem[place]))
-        })
+        let written = || poem.get(self.layout.position(line, last)).copied();
+        self.fixed[line].or_else(written)
     }
 
-    /// Whether the end of the first line, if it was chosen, lets the poem rhyme in `group`: a level
-    /// one rhymes, an oblique one must not seem to by a reading that is hardly used (梦), or the
-    /// line would be judged as one that rhymes.
+    /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level one rhymes, an oblique
+    /// one must not seem to by a reading that is hardly used (梦), or the line would be judged as one that rhymes.
     fn suits_first_line(&self, token: TokenId, group: RhymeGroup) -> bool {
-        let level = self.readings.tones(token).contains(Tone::Level);
-        let suits = match level {
-            true => self.readings.groups(token).contains(&group),
-            false => !self.readings.any_groups(token).contains(&group),
-        };
-        !self.first_line || suits
+        if !self.first_line {
+            true
+        } else if self.readings.tones[token as usize].contains(Tone::Level) {
+            self.readings.rhymes(token, group)
+        } else {
+            !self.readings.can_rhyme(token, group)
+        }
     }
 }
 
@@ -112,43 +92,32 @@ impl Constraint for RhymeConstraint {
         Rule::Rhyme
     }
 
-    fn restrict(&self, poem: &[TokenId], mask: &mut Mask) {
-        let place = poem.len();
-        let Slot::Han { line, column } = self.layout.slot(place) else {
-            return;
-        };
-        if column + 1 < self.layout.line_length().chars() || self.fixed[place].is_some() {
+    fn restrict(&self, poem: &[TokenId], Place { line, column }: Place, mask: &mut Mask) {
+        if column + 1 < self.layout.line_length().chars() {
             return;
         }
-        let groups: Vec<RhymeGroup> = self
-            .groups
-            .iter()
-            .copied()
-            .filter(|group| {
-                self.chosen(poem, line).all(|(line, token)| match line {
-                    0 => self.suits_first_line(token, *group),
-                    _ => !is_rhyme(line) || self.readings.groups(token).contains(group),
-                })
+        // Lines before this one whose last character was chosen.
+        let chosen = (0..line).filter(|line| self.fixed[*line].is_none());
+        let chosen = chosen.filter_map(|line| Some((line, self.end(line, poem)?)));
+        let chosen: Vec<(usize, TokenId)> = chosen.collect();
+        let mut groups = self.groups.clone();
+        groups.retain(|group| {
+            chosen.iter().all(|(line, token)| match line {
+                0 => self.suits_first_line(*token, *group),
+                _ => !is_rhyme(*line) || self.readings.rhymes(*token, *group),
             })
-            .collect();
-        let rhymes = |token: TokenId| {
-            let own = self.readings.groups(token);
-            own.iter().any(|group| groups.contains(group))
-        };
+        });
         if line == 0 && self.first_line {
             mask.retain(|token| {
-                let tones = self.readings.tones(token);
+                let tones = self.readings.tones[token as usize];
                 let one = tones == Tone::Oblique.into() || tones == Tone::Level.into();
                 one && groups.iter().any(|g| self.suits_first_line(token, *g))
             });
         } else if is_rhyme(line) {
-            mask.retain(rhymes);
-            // The first line's character counts, too: a rhyme that is no new one is none.
+            mask.retain(|token| groups.iter().any(|g| self.readings.rhymes(token, *g)));
+            // The first line's character counts, too: the same one again does not rhyme.
             for end in (0..self.layout.lines()).filter(|end| *end == 0 || is_rhyme(*end)) {
-                let end = self
-                    .layout
-                    .position(end, self.layout.line_length().chars() - 1);
-                if let Some(token) = self.fixed[end].or_else(|| poem.get(end).copied()) {
+                if let Some(token) = self.end(end, poem) {
                     mask.remove(token);
                 }
             }
@@ -163,30 +132,29 @@ fn groups(
     vocabulary: &Vocabulary,
     readings: &TokenReadings,
 ) -> Result<Vec<RhymeGroup>, GenerateError> {
-    let sizes: Vec<(RhymeGroup, usize)> = RhymeGroup::all()
+    let size = |group: RhymeGroup| {
+        let rhyming = vocabulary
+            .iter()
+            .filter(|(token, _)| readings.rhymes(*token, group));
+        (group, rhyming.count())
+    };
+    let mut sizes: Vec<(RhymeGroup, usize)> = RhymeGroup::all()
         .filter(|group| wanted.is(group))
-        .map(|group| {
-            let tokens = vocabulary.iter().map(|(token, _)| token);
-            let rhymes = tokens.filter(|token| readings.groups(*token).contains(&group));
-            (group, rhymes.count())
-        })
+        .map(size)
         .collect();
-    let plenty = match wanted {
-        Wanted::Any => PLENTY,
-        Wanted::Only(_) => 1,
+    let want = match wanted {
+        Wanted::Any => free * PLENTY,
+        Wanted::Only(_) => free,
     };
     let have = sizes.iter().map(|(_, size)| *size).max().unwrap_or(0);
-    if have < free * plenty {
-        return Err(GenerateError::FewRhymes {
-            have,
-            want: free * plenty,
-        });
+    if have < want {
+        return Err(GenerateError::FewRhymes { have, want });
     }
-    let enough = sizes.into_iter().filter(|(_, size)| *size >= free * plenty);
-    Ok(enough.map(|(group, _)| group).collect())
+    sizes.retain(|(_, size)| *size >= want);
+    Ok(sizes.into_iter().map(|(group, _)| group).collect())
 }
 
-/// Whether the rhyme stands in this line, counted from 0.
+/// Whether a line, counted from 0, rhymes.
 fn is_rhyme(line: usize) -> bool {
     line % 2 == 1
 }
@@ -198,27 +166,24 @@ fn misfits(
     group: RhymeGroup,
     first_line: bool,
 ) -> Vec<Exemption> {
-    let in_group = |character| fixed_groups(character).is_none_or(|groups| groups.contains(&group));
     let mut seen = Vec::new();
     let mut misfits = Vec::new();
-    for (line, character) in ends {
-        let is_new = !seen.contains(character);
-        let fits = match line {
-            // An oblique end does not rhyme and need not.
-            0 => {
-                let level = fixed_tones(*character) == Tone::Level.into();
-                !first_line || !level || in_group(*character)
-            }
-            _ => !is_rhyme(*line) || (in_group(*character) && is_new),
+    for &(line, character) in ends {
+        let fits = if is_rhyme(line) {
+            fixed_rhymes(character, group) && !seen.contains(&character)
+        } else {
+            // An oblique end of the first line does not rhyme and need not.
+            let must = line == 0 && first_line && fixed_tones(character) == Tone::Level.into();
+            !must || fixed_rhymes(character, group)
         };
-        if is_rhyme(*line) || *line == 0 {
-            seen.push(*character);
+        if is_rhyme(line) || line == 0 {
+            seen.push(character);
         }
         if !fits {
             misfits.push(Exemption {
-                line: *line,
+                line,
                 column,
-                character: *character,
+                character,
                 rule: Rule::Rhyme,
             });
         }
@@ -253,7 +218,7 @@ mod tests {
         let (mut constraint, _, vocabulary) = constraint(FREE, wanted, first_line);
         constraint.groups = groups.iter().map(|group| group.parse().unwrap()).collect();
         let poem = vocabulary.encode(poem).unwrap();
-        let tokens = allowed(&constraint, &poem, vocabulary.len());
+        let tokens = allowed(&constraint, constraint.layout, &poem, vocabulary.len());
         let mut han: Vec<char> = vocabulary.decode(&tokens).unwrap().chars().collect();
         han.retain(|c| CHARACTERS.contains(*c));
         han.sort_by_key(|c| CHARACTERS.find(*c));
@@ -313,7 +278,7 @@ mod tests {
                 RhymeConstraint::new(&template, wanted, true, &vocabulary, readings).unwrap();
             constraint.groups = groups.iter().map(|group| group.parse().unwrap()).collect();
             let poem = vocabulary.encode(poem).unwrap();
-            let mut tokens = allowed(&constraint, &poem, vocabulary.len());
+            let mut tokens = allowed(&constraint, constraint.layout, &poem, vocabulary.len());
             tokens.retain(|token| vocabulary.is_han(*token));
             vocabulary.decode(&tokens).unwrap()
         };

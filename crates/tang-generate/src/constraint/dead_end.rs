@@ -1,19 +1,19 @@
-//! A place where no character is left.
+//! A place of a poem where no character is left.
 
 use std::fmt;
 
-use crate::Rule;
+use super::rules::Rule;
 
-/// A place in a poem where the rules leave no character.
+/// A place of a poem where the rules leave no character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadEnd {
     /// The line, counted from 0.
     pub line: usize,
-    /// The place in the line, counted from 0.
+    /// The column, counted from 0.
     pub column: usize,
     /// The rule that forbids the last characters.
     pub rule: Rule,
-    /// How many the rules before it leave.
+    /// Count of characters that the rules before it leave.
     pub left: usize,
     /// Those rules, as far as they forbid anything there.
     pub others: Vec<Rule>,
@@ -21,13 +21,11 @@ pub struct DeadEnd {
 
 impl fmt::Display for DeadEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, column) = (self.line + 1, self.column + 1);
+        let Self { rule, left, .. } = self;
         write!(
             f,
-            "line {}, character {}: no character is left, as {} forbids the last {}",
-            self.line + 1,
-            self.column + 1,
-            self.rule,
-            self.left
+            "line {line}, character {column}: no character is left, as {rule} forbids the last {left}"
         )?;
         match &self.others[..] {
             [] => Ok(()),
