@@ -31,8 +31,8 @@ pub fn error_message(error: &anyhow::Error) -> String {
         }
     }
     match hint(error) {
-        Some(hint) if !message.contains(" --") => format!("{message} ({hint})"),
-        _ => message,
+        Some(hint) => format!("{message} ({hint})"),
+        None => message,
     }
 }
 
