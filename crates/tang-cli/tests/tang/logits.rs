@@ -101,7 +101,10 @@ fn impossible_geometries_are_refused() {
     let out = folder.path().join("run");
     let train = ["train", "--corpus", SAMPLE, "--out", out.to_str().unwrap()];
     for (flags, message) in [
-        (&["--kv-heads", "2"][..], "one key/value head a query head"),
+        (
+            &["--kv-heads", "2"][..],
+            "one key/value head per query head",
+        ),
         (
             &["--model", "minimind-4l", "--kv-heads", "3"],
             "3 key/value heads",
