@@ -15,9 +15,6 @@ use clap::{Args, Parser, Subcommand};
 
 mod ci;
 mod figures;
-// Shared with `tang`, so that both end at the same signals.
-#[path = "../../crates/tang-cli/src/interrupt.rs"]
-mod interrupt;
 mod process;
 mod shared_build;
 mod tang;

@@ -2,17 +2,19 @@
 
 use std::{
     ffi::OsString,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use anyhow::Result;
-
-use crate::{
-    interrupt::{INTERRUPTED, on_interrupt},
-    process,
-    transformers::PYTHON,
-    workspace,
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    flag,
 };
+
+use crate::{process, transformers::PYTHON, workspace};
+
+/// The exit code that a shell reports for a program that SIGINT ended.
+const INTERRUPTED: i32 = 130;
 
 /// Builds `tang`, trains, and writes the report into the folder of the run. The flag `--gpu` builds
 /// `tang` for GPUs and trains on one.
@@ -46,12 +48,12 @@ pub fn train(mut arguments: Vec<OsString>) -> Result<()> {
 /// Ctrl-C reaches every process of the terminal. `tang` saves and stops at the first; waiting for
 /// it here keeps its last messages before the shell's prompt. A second ends this program as well.
 fn leave_interrupts_to_tang() -> Result<()> {
-    let interrupted = AtomicBool::new(false);
-    on_interrupt(move || {
-        if interrupted.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    })
+    let is_second = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&is_second))?;
+        flag::register(signal, Arc::clone(&is_second))?;
+    }
+    Ok(())
 }
 
 /// Runs a measurement of `tang`. `peer` is the flag that names a program to compare with, and the rest of
