@@ -4,7 +4,7 @@
 //! A template is Markdown with references `{FILE PATH}` or `{FILE PATH|FORM}`. FILE is a JSON file in
 //! `checkpoints`, or one with a JSON object per line, the last of which counts. PATH has field names and
 //! `FIELD=TEXT`, which picks the entry of a list, between slashes. FORM is a count of digits after the
-//! point, after `%` for shares of 1 or `MiB` for bytes.
+//! point, after `%` for shares of 1 or `MiB` for bytes. First lines `$name = text` are abbreviations.
 
 use std::fs;
 
@@ -88,6 +88,13 @@ fn report(file: &str) -> Result<Value> {
 }
 
 fn fill(template: &str, report: &dyn Fn(&str) -> Result<Value>) -> Result<String> {
+    let mut template = template.to_owned();
+    while let Some((line, rest)) = template.split_once('\n')
+        && let Some((name, text)) = line.split_once(" = ")
+        && name.starts_with('$')
+    {
+        template = rest.replace(name, text);
+    }
     let mut parts = template.split('{');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -202,6 +209,10 @@ mod tests {
                 "19.5 20 MiB",
             ),
             ("{a.json name}", "CPU {0}"),
+            (
+                "$c = a.json models/name=c\n$n = $c/rows/n=8\n{$n/rate|%0} {$c/bytes}",
+                "50 20,447,232",
+            ),
         ] {
             assert_eq!(fill(template, &example).unwrap(), text);
         }
