@@ -13,7 +13,10 @@ type Step = (&'static str, fn() -> Result<()>);
 
 /// The steps of `cargo xtask test`, which need nothing but crates.
 pub const TEST: [Step; 3] = [
-    ("tests", || tests("--workspace")),
+    ("tests", || {
+        let targets = "--workspace --lib --bins --tests --release";
+        process::run(test_runner().args(targets.split(' ')))
+    }),
     ("examples in the documentation", || {
         cargo("test --workspace --doc --release")
     }),
@@ -72,11 +75,7 @@ fn cargo(arguments: &str) -> Result<()> {
     process::run(process::cargo().args(arguments.split(' ')))
 }
 
-fn tests(packages: &str) -> Result<()> {
-    process::run(test_runner().args(["--release", packages]))
-}
-
-/// `cargo nextest run` where it is installed, else `cargo test` without the examples of the documentation.
+/// `cargo nextest run` where it is installed, else `cargo test`.
 fn test_runner() -> Command {
     let mut version = process::cargo();
     version
@@ -86,7 +85,7 @@ fn test_runner() -> Command {
     let words: &[&str] = if version.status().is_ok_and(|status| status.success()) {
         &["nextest", "run"]
     } else {
-        &["test", "--all-targets"]
+        &["test"]
     };
     let mut runner = process::cargo();
     runner.args(words);

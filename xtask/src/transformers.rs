@@ -36,27 +36,20 @@ pub fn check() -> Result<()> {
 /// The Python of the virtual environment, which is made first if it is missing.
 fn python() -> Option<PathBuf> {
     let python = workspace::root().join(PYTHON);
-    let importable = || {
-        let import = ["-c", "import torch, transformers"];
-        process::output(process::command(&python).args(import))
-    };
-    if python.exists() && importable().is_ok() {
+    let run = |words: &[&str]| process::output(process::command(&python).args(words));
+    let import = ["-c", "import torch, transformers"];
+    if python.exists() && run(&import).is_ok() {
         return Some(python);
     }
     eprintln!("ci: making {VENV} with the packages of {REQUIREMENTS}");
     let made = process::run(process::command("python3").args(["-m", "venv", VENV]))
-        .and_then(|()| {
-            let pip = ["-m", "pip", "install", "--quiet", "-r", REQUIREMENTS];
-            process::run(process::command(&python).args(pip))
-        })
-        .and_then(|()| importable());
-    match made {
-        Ok(_) => Some(python),
-        Err(error) => {
-            eprintln!("ci: SKIPPED the check against transformers: {error:#}");
-            None
-        }
+        .and_then(|()| run(&["-m", "pip", "install", "--quiet", "-r", REQUIREMENTS]))
+        .and_then(|_| run(&import));
+    if let Err(error) = made {
+        eprintln!("ci: SKIPPED the check against transformers: {error:#}");
+        return None;
     }
+    Some(python)
 }
 
 /// The folders in `checkpoints` with weights among `files`.

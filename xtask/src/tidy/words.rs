@@ -1,11 +1,7 @@
 //! Words that belong to few places of the crates, or to none.
 
-/// A piece of code, the files that may have it, and advice for the others.
-struct Rule {
-    words: &'static str,
-    allowed: fn(&str) -> bool,
-    advice: &'static str,
-}
+/// A piece of code, whether the file at a path may have it, and advice for the others.
+type Rule = (&'static str, fn(&str) -> bool, &'static str);
 
 /// The files that run programs: npm, from the user's path and in an empty folder; a peer and a Python that a
 /// flag names; and this program itself.
@@ -16,41 +12,41 @@ const RUNS_PROGRAMS: [&str; 5] = [
     "crates/tang-lab/src/bench_decode.rs",
     "crates/tang-cli/src/training_environment.rs",
 ];
+const SPIN_WORKER: &str = "crates/tang-kernels/src/threads/spin_worker.rs";
 const DEVICE: &str = "crates/tang-model/src/device.rs";
 const FUSED: &str = "crates/tang-model/src/fused";
 
 const RULES: [Rule; 6] = [
-    Rule {
-        words: "Device::default",
-        allowed: |_| false,
-        advice: "the default device depends on the features of the build; name the backend",
-    },
-    Rule {
-        words: " Device::",
-        allowed: |path| path == DEVICE,
-        advice: "only device.rs of tang-model makes devices; call it, or take one as an argument",
-    },
-    Rule {
-        words: "backend::",
-        allowed: |path| path == DEVICE || path.starts_with(FUSED),
-        advice: "only device.rs and fused of tang-model name backends; take a device",
-    },
-    Rule {
-        words: "feature = \"wgpu\"",
-        allowed: |path| path == DEVICE || path.strip_prefix(FUSED) == Some(".rs"),
-        advice: "only device.rs and fused.rs of tang-model know the compiled backends; ask `device`",
-    },
-    Rule {
-        words: "unsafe_code",
-        allowed: |path| path == "crates/tang-kernels/src/threads/spin_worker.rs",
-        advice: "only lending work to the spinning worker, in spin_worker.rs, is unsafe",
-    },
-    Rule {
-        words: "Command::new",
-        allowed: |path| path.contains("/tests/") || RUNS_PROGRAMS.contains(&path),
-        advice: "few files run programs, none that a folder or its settings name; see RUNS_PROGRAMS in \
-                 xtask/src/tidy/words.rs",
-    },
+    (
+        "Device::default",
+        |_| false,
+        "the default device depends on the features of the build; name the backend",
+    ),
+    (
+        "Device::",
+        |path| path == DEVICE,
+        "only device.rs of tang-model makes devices; call it, or take one as an argument",
+    ),
+    (
+        "backend::",
+        |path| path == DEVICE || path.starts_with(FUSED),
+        "only device.rs and fused of tang-model name backends; take a device",
+    ),
+    (
+        "feature = \"wgpu\"",
+        |path| path == DEVICE || path.strip_prefix(FUSED) == Some(".rs"),
+        "only device.rs and fused.rs of tang-model know the compiled backends; ask `device`",
+    ),
+    (
+        "unsafe_code",
+        |path| path == SPIN_WORKER,
+        "only lending work to the spinning worker is unsafe",
+    ),
+    (
+        "Command::new",
+        |path| path.contains("/tests/") || RUNS_PROGRAMS.contains(&path),
+        "few files run programs, none that a folder or its settings name: RUNS_PROGRAMS of xtask has them",
+    ),
 ];
 
 /// Joined from halves, so that this file passes its own check.
@@ -70,10 +66,9 @@ pub fn check(path: &str, text: &str) -> Vec<String> {
         if line.trim_start().starts_with("//") || !path.starts_with("crates/") {
             continue;
         }
-        for rule in &RULES {
-            let is_free = in_test && rule.words == "Command::new";
-            if line.contains(rule.words) && !is_free && !(rule.allowed)(path) {
-                let Rule { words, advice, .. } = rule;
+        for (words, allowed, advice) in RULES {
+            let is_free = in_test && words == "Command::new";
+            if line.contains(words) && !is_free && !allowed(path) {
                 findings.push(format!("{place}: `{words}` has no place here: {advice}"));
             }
         }
