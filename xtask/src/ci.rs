@@ -21,7 +21,7 @@ pub const TEST: [Step; 3] = [
         cargo("test --workspace --doc --release")
     }),
     ("acrostic example", || {
-        cargo("run --release --example acrostic -p tang-generate")
+        cargo("run --release --example acrostic")
     }),
 ];
 
