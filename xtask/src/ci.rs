@@ -1,84 +1,109 @@
-//! `cargo xtask ci`: every check that a change has to pass, the cheap ones first.
+//! The checks that a change has to pass, in three lists of steps without a repeated one.
 
 use std::{
     process::{Command, Stdio},
     time::Instant,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::{hf_check, process, shared_build, tidy};
-
-/// Pinned, so that a release that asks for a newer Rust does not stop the gate.
-const NEXTEST: &str = "0.9.143";
+use crate::{figures, process, shared_build, tidy, transformers};
 
 type Step = (&'static str, fn() -> Result<()>);
 
-/// Clippy and rustdoc share one check of the dependencies, the tests compile them to machine code;
-/// all in the release profile, so that no dependency is built twice for one purpose.
-const STEPS: [Step; 10] = [
-    ("format", format),
-    ("tidy", tidy::run),
-    ("shared build", shared_build::run),
-    ("clippy", clippy),
-    ("clippy with GPUs", gpu_clippy),
-    ("documentation", documentation),
-    ("tests", tests),
-    ("examples", examples),
-    ("cache laboratory", cache_laboratory),
-    ("transformers", hf_check::run),
+/// The steps of `cargo xtask test`, which need nothing but crates.
+pub const TEST: [Step; 3] = [
+    ("tests", || {
+        let targets = "--workspace --lib --bins --tests --release";
+        process::run(test_runner().args(targets.split(' ')))
+    }),
+    ("examples in the documentation", || {
+        cargo("test --workspace --doc --release")
+    }),
+    ("acrostic example", || {
+        cargo("run --release --example acrostic")
+    }),
 ];
 
-/// The same for the backend that computes on GPUs. An adapter in software will do.
-const GPU_STEPS: [Step; 2] = [
-    ("tests on a GPU", gpu_tests),
+/// The steps of `cargo xtask ci`, the cheap ones first. Clippy and rustdoc share one check of the
+/// dependencies; all steps use the release profile, so that no dependency is built twice for one purpose.
+pub const GATE: [Step; 10] = [
+    ("format", || cargo("fmt --all --check")),
+    ("tidy", tidy::run),
+    ("figures of the README", figures::check),
+    ("shared build", shared_build::check),
+    ("clippy", || {
+        cargo("clippy --workspace --all-targets --release -- -D warnings")
+    }),
+    // Checked and not compiled to machine code, which takes longer than all other steps together.
+    ("clippy with GPUs", || {
+        cargo("clippy --all-targets --release --features wgpu -- -D warnings")
+    }),
+    ("without Burn", without_burn),
+    ("documentation", documentation),
+    ("cache laboratory", cache_laboratory),
+    ("transformers", transformers::check),
+];
+
+/// The steps of `cargo xtask ci-gpu`. A GPU in software is enough.
+pub const GPU: [Step; 2] = [
+    ("tests on a GPU", || {
+        let mut tests = test_runner();
+        tests.args("--release --features wgpu --test gpu".split(' '));
+        process::run(quick_to_tune(&mut tests))
+    }),
     ("cache laboratory on a GPU", gpu_cache_laboratory),
 ];
 
-/// Runs all steps of the gate.
+/// Runs the steps in their order.
 ///
 /// # Errors
 ///
 /// That of the first step that fails.
-pub fn run() -> Result<()> {
-    run_steps(&STEPS)
-}
-
-/// Runs what needs a GPU.
-///
-/// # Errors
-///
-/// That of the first step that fails.
-pub fn run_gpu() -> Result<()> {
-    run_steps(&GPU_STEPS)
-}
-
-fn run_steps(steps: &[Step]) -> Result<()> {
+pub fn run(steps: &[Step]) -> Result<()> {
     for (name, step) in steps {
         eprintln!("ci: {name}");
         let start = Instant::now();
         step().with_context(|| format!("ci: {name} failed"))?;
-        eprintln!(
-            "ci: {name} passed in {:.1} s",
-            start.elapsed().as_secs_f64()
-        );
+        let seconds = start.elapsed().as_secs_f64();
+        eprintln!("ci: {name} passed in {seconds:.1} s");
     }
     Ok(())
 }
 
-fn format() -> Result<()> {
-    process::run(process::cargo().args(["fmt", "--all", "--check"]))
-}
-
-fn clippy() -> Result<()> {
-    let arguments = "clippy --workspace --all-targets --release -- -D warnings";
+fn cargo(arguments: &str) -> Result<()> {
     process::run(process::cargo().args(arguments.split(' ')))
 }
 
-/// Checked and not compiled to machine code, which takes longer than all else here.
-fn gpu_clippy() -> Result<()> {
-    let arguments = "clippy --all-targets --release --features wgpu -- -D warnings";
-    process::run(process::cargo().args(arguments.split(' ')))
+/// `cargo nextest run` where it is installed, else `cargo test`.
+fn test_runner() -> Command {
+    let mut version = process::cargo();
+    version
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let words: &[&str] = if version.status().is_ok_and(|status| status.success()) {
+        &["nextest", "run"]
+    } else {
+        &["test"]
+    };
+    let mut runner = process::cargo();
+    runner.args(words);
+    runner
+}
+
+/// `tang` without its feature `train`: no crate of Burn is below it, and it compiles. Only the crates of the
+/// workspace are checked once more, and those from elsewhere that have fewer features in it.
+fn without_burn() -> Result<()> {
+    let tree = "tree -p tang-cli --no-default-features -e normal --prefix none";
+    let tree = process::output(process::cargo().args(tree.split(' ')))?;
+    let burn = tree.lines().find(|line| line.starts_with("burn"));
+    ensure!(
+        burn.is_none(),
+        "`tang` without default features needs {burn:?}; `cargo tree -p tang-cli \
+         --no-default-features -i burn` says through which crate"
+    );
+    cargo("clippy -p tang-cli --no-default-features --all-targets --release -- -D warnings")
 }
 
 fn documentation() -> Result<()> {
@@ -90,70 +115,22 @@ fn documentation() -> Result<()> {
     )
 }
 
-fn tests() -> Result<()> {
-    install_nextest()?;
-    let arguments = "nextest run --workspace --release";
-    process::run(process::cargo().args(arguments.split(' ')))
-}
-
-/// The examples of the libraries: those in their documentation, and the acrostic.
-fn examples() -> Result<()> {
-    for arguments in [
-        "test --workspace --doc --release",
-        "run --release --example acrostic -p tang-generate",
-    ] {
-        process::run(process::cargo().args(arguments.split(' ')))?;
-    }
-    Ok(())
-}
-
-/// What the page says is counted and timed on the committed models, in its quick form.
+/// The quick form of the measurement: the statements of the page are counted and timed on the committed models.
 fn cache_laboratory() -> Result<()> {
-    let arguments = [
-        "bench-cache",
-        "--quick",
-        "--out",
-        "target/bench-cache-quick",
-    ];
-    process::output(process::tang().args(arguments)).map(drop)
-}
-
-fn gpu_tests() -> Result<()> {
-    install_nextest()?;
-    let arguments = "nextest run --release --features wgpu --test gpu";
-    process::run(quick_to_tune(process::cargo().args(arguments.split(' '))))
+    let arguments = "bench-cache --quick --out target/bench-cache-quick";
+    process::output(process::tang(&[]).args(arguments.split(' '))).map(drop)
 }
 
 fn gpu_cache_laboratory() -> Result<()> {
     let arguments = "bench-cache --quick --out target/bench-cache-gpu --device wgpu \
                      --checkpoint checkpoints/tang-4l";
-    let mut tang = process::tang_with(&["--features", "wgpu"]);
+    let mut tang = process::tang(&["--features", "wgpu"]);
     tang.args(arguments.split(' '));
     process::output(quick_to_tune(&mut tang)).map(drop)
 }
 
-/// Burn tries several kernels for each shape and keeps the fastest; here it tries few, for in software
-/// each takes long.
+/// Burn tries several kernels per shape and keeps the fastest; here it tries few, for each takes long in
+/// software.
 fn quick_to_tune(command: &mut Command) -> &mut Command {
     command.env("CUBECL_AUTOTUNE_LEVEL", "minimal")
-}
-
-/// Installs cargo-nextest where it is missing, without its self-update, which nothing here uses.
-fn install_nextest() -> Result<()> {
-    let found = process::cargo()
-        .args(["nextest", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .context("cannot start cargo")?;
-    if found.success() {
-        return Ok(());
-    }
-    eprintln!("ci: cargo-nextest is missing; installing {NEXTEST}");
-    let options = "--locked --no-default-features --features default-no-update";
-    process::run(
-        process::cargo()
-            .args(["install", "cargo-nextest", "--version", NEXTEST])
-            .args(options.split(' ')),
-    )
 }

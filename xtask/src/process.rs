@@ -1,11 +1,11 @@
-//! Run a command from the workspace root; fail with its command line and its status.
+//! Commands that start at the root of the workspace and fail with their command line and status.
 
 use std::{
     ffi::OsStr,
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
@@ -21,13 +21,8 @@ pub fn cargo() -> Command {
     command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// `tang`, built first if need be. Arguments that follow are its own.
-pub fn tang() -> Command {
-    tang_with(&[])
-}
-
-/// The same with more options for cargo.
-pub fn tang_with(options: &[&str]) -> Command {
+/// `tang`, built first if need be with these options of cargo. Arguments that follow are its own.
+pub fn tang(options: &[&str]) -> Command {
     let mut tang = cargo();
     if let Some(commit) = workspace::commit() {
         tang.env("TANG_COMMIT", commit);
@@ -41,7 +36,7 @@ pub fn tang_with(options: &[&str]) -> Command {
 ///
 /// # Errors
 ///
-/// If it cannot start or ends with another status than zero.
+/// If it cannot start, or exits with another status than zero.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command
         .status()
@@ -50,24 +45,23 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What `command` writes to its standard output; its standard error passes through.
+/// The standard output of `command`; its standard error passes through.
 ///
 /// # Errors
 ///
-/// If it cannot start, ends with another status than zero, or writes something else than UTF-8.
+/// If it cannot start, exits with another status than zero, or writes something else than UTF-8.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stderr(Stdio::inherit())
         .output()
         .with_context(|| format!("cannot start `{}`", line(command)))?;
-    if !output.status.success() {
-        bail!("`{}` failed: {}", line(command), output.status);
-    }
+    let status = output.status;
+    ensure!(status.success(), "`{}` failed: {status}", line(command));
     String::from_utf8(output.stdout)
         .with_context(|| format!("`{}` wrote something else than UTF-8", line(command)))
 }
 
-/// The command line as one would type it.
+/// The command line as a user would type it.
 fn line(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     std::iter::once(program.file_stem().unwrap_or(program.as_os_str()))

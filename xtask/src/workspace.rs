@@ -14,10 +14,10 @@ use crate::process;
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
-        .expect("the package lies in a folder of the workspace")
+        .expect("the package is in a folder of the workspace")
 }
 
-/// Every file that git tracks or would track, as a path from the root with `/` between its parts.
+/// The files that git tracks or would track, as paths relative to the root with `/` between their parts.
 pub fn files() -> Result<BTreeSet<String>> {
     let words = ["--cached", "--others", "--exclude-standard"];
     let listing = process::output(git(&["ls-files", "-z"]).args(words))?;
@@ -29,8 +29,8 @@ pub fn files() -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// The commit of the source as `tang` reads it, with the word `modified` behind it if files differ; `None` where
-/// there is no git, or no repository.
+/// The commit of the source in the form that `tang` reads, followed by the word `modified` if files differ;
+/// `None` without git or a repository.
 pub fn commit() -> Option<String> {
     let asked = |words| {
         let answer = git(words).stderr(Stdio::null()).output().ok()?;
@@ -43,8 +43,8 @@ pub fn commit() -> Option<String> {
     Some(format!("{}{modified}", commit.trim()))
 }
 
-/// git in this checkout, which may belong to another user than the one who checks it; so no program that its
-/// settings name is run, and no lock is taken.
+/// git in this checkout, which may belong to another user; so it runs no program that the checkout's settings
+/// name, and takes no lock.
 fn git(words: &[&str]) -> Command {
     let mut git = process::command("git");
     git.args(["--no-optional-locks", "-c", "safe.directory=*"])
@@ -53,7 +53,7 @@ fn git(words: &[&str]) -> Command {
     git
 }
 
-/// The text of a file of the workspace; `path` counts from the root.
+/// The text of a file of the workspace; `path` is relative to the root.
 pub fn read(path: &str) -> Result<String> {
     std::fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"))
 }

@@ -1,13 +1,13 @@
 //! Relative links of Markdown files point to files of the workspace.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use markdown::{ParseOptions, mdast::Node};
 
-use super::Finding;
+use crate::workspace;
 
 /// Finds links and images whose target is not among `files`, nor a folder of one of them.
-pub fn check(path: &str, text: &str, files: &BTreeSet<String>) -> Vec<Finding> {
+pub fn check(path: &str, text: &str, files: &BTreeSet<String>) -> Vec<String> {
     let tree = markdown::to_mdast(text, &ParseOptions::gfm())
         .expect("only MDX, which is off, can be ill-formed");
     let mut links = Vec::new();
@@ -17,7 +17,7 @@ pub fn check(path: &str, text: &str, files: &BTreeSet<String>) -> Vec<Finding> {
         .filter(|(link, _)| !is_elsewhere(link) && !leads_to_one_of(files, path, link))
         .map(|(link, line)| {
             let advice = "is not a file of the workspace; mend the link or add the file";
-            Finding::new(path, line, format!("`{link}` {advice}"))
+            format!("{path}:{line}: `{link}` {advice}")
         })
         .collect()
 }
@@ -43,30 +43,18 @@ fn is_elsewhere(link: &str) -> bool {
     link.starts_with('#') || link.contains("://") || link.starts_with("mailto:")
 }
 
+/// A leading slash means the root of the workspace.
 fn leads_to_one_of(files: &BTreeSet<String>, path: &str, link: &str) -> bool {
     let file = link.split(['#', '?']).next().unwrap_or_default();
-    // A leading slash means the root of the workspace.
-    let (base, file) = match file.strip_prefix('/') {
-        Some(file) => ("", file),
-        None => (path.rsplit_once('/').map_or("", |(folder, _)| folder), file),
+    let root = workspace::root();
+    let base = match file.strip_prefix('/') {
+        Some(_) => root.to_owned(),
+        None => root.join(path).with_file_name(""),
     };
-    let mut parts = Vec::new();
-    for part in base.split('/').chain(file.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." if parts.pop().is_none() => return false,
-            ".." => {}
-            part => parts.push(part),
-        }
-    }
-    let target = parts.join("/");
-    let folder = format!("{target}/");
-    target.is_empty()
-        || files.contains(&target)
-        || files
-            .range(folder.clone()..)
-            .next()
-            .is_some_and(|next| next.starts_with(&folder))
+    let target = base.join(file.trim_start_matches('/')).canonicalize();
+    let target = target.as_deref().map(|target| target.strip_prefix(root));
+    let Ok(Ok(target)) = target else { return false };
+    files.iter().any(|file| Path::new(file).starts_with(target))
 }
 
 #[cfg(test)]
@@ -78,11 +66,12 @@ mod tests {
             "README.md",
             "LICENSE",
             "data/README.md",
-            "data/opencc/a.txt",
+            "data/opencc/LICENSE",
         ];
         let files = files.map(str::to_owned).into();
         let findings = check(path, text, &files);
-        findings.iter().map(|finding| finding.line).collect()
+        let line = |finding: &String| finding.split(':').nth(1)?.parse().ok();
+        findings.iter().filter_map(line).collect()
     }
 
     #[test]
@@ -100,7 +89,7 @@ mod tests {
         }
         for link in [
             "../LICENSE",
-            "opencc/a.txt",
+            "opencc/LICENSE",
             "/data/README.md",
             "../data/../README.md",
         ] {

@@ -1,4 +1,4 @@
-//! What the README shows is what the committed model writes.
+//! The poems on the pages are those that the committed model writes.
 
 use std::fs;
 
@@ -8,10 +8,11 @@ use crate::work::prints;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The commands of the README's console blocks, each with its output.
+/// The commands of the pages' console blocks, each with its output.
 fn shown() -> Vec<(String, String)> {
-    let readme = fs::read_to_string(format!("{ROOT}/README.md")).unwrap();
-    let blocks = readme.split("```console\n").skip(1);
+    let page = |name| fs::read_to_string(format!("{ROOT}/{name}")).unwrap();
+    let pages = page("README.md") + &page("docs/writing.md");
+    let blocks = pages.split("```console\n").skip(1);
     blocks
         .map(|block| block.split_once("```").unwrap().0)
         .flat_map(|block| block.split("$ tang ").skip(1))

@@ -1,4 +1,4 @@
-//! Check that Hugging Face transformers reads the committed checkpoints as `tang` does.
+//! A check that Hugging Face transformers reads the committed checkpoints as `tang` does.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -7,18 +7,17 @@ use anyhow::Result;
 use crate::{process, workspace};
 
 const VENV: &str = ".venv-hf";
-/// Its Python, counted from the root.
+/// The Python of the virtual environment, relative to the root.
 pub const PYTHON: &str = ".venv-hf/bin/python";
 const REQUIREMENTS: &str = "scripts/requirements.txt";
 
 /// Runs `scripts/check_hf.py` on every committed checkpoint, in a virtual environment of its own.
-/// Where none is committed, or the environment cannot be made for want of Python or of its packages,
-/// the check is skipped and says so.
+/// Without a checkpoint, Python, or its packages the check is skipped and says so.
 ///
 /// # Errors
 ///
 /// If transformers disagrees.
-pub fn run() -> Result<()> {
+pub fn check() -> Result<()> {
     let files = workspace::files()?;
     let checkpoints = committed(&files);
     if checkpoints.is_empty() {
@@ -34,34 +33,26 @@ pub fn run() -> Result<()> {
     process::run(&mut script)
 }
 
-/// The Python of the virtual environment, made first if it is missing.
+/// The Python of the virtual environment, which is made first if it is missing.
 fn python() -> Option<PathBuf> {
     let python = workspace::root().join(PYTHON);
-    let importable = || {
-        let mut import = process::command(&python);
-        import.args(["-c", "import torch, transformers"]);
-        process::output(&mut import)
-    };
-    if python.exists() && importable().is_ok() {
+    let run = |words: &[&str]| process::output(process::command(&python).args(words));
+    let import = ["-c", "import torch, transformers"];
+    if python.exists() && run(&import).is_ok() {
         return Some(python);
     }
     eprintln!("ci: making {VENV} with the packages of {REQUIREMENTS}");
     let made = process::run(process::command("python3").args(["-m", "venv", VENV]))
-        .and_then(|()| {
-            let pip = ["-m", "pip", "install", "--quiet", "-r", REQUIREMENTS];
-            process::run(process::command(&python).args(pip))
-        })
-        .and_then(|()| importable());
-    match made {
-        Ok(_) => Some(python),
-        Err(error) => {
-            eprintln!("ci: SKIPPED the check against transformers: {error:#}");
-            None
-        }
+        .and_then(|()| run(&["-m", "pip", "install", "--quiet", "-r", REQUIREMENTS]))
+        .and_then(|_| run(&import));
+    if let Err(error) = made {
+        eprintln!("ci: SKIPPED the check against transformers: {error:#}");
+        return None;
     }
+    Some(python)
 }
 
-/// The folders below `checkpoints` whose weights are among `files`.
+/// The folders in `checkpoints` with weights among `files`.
 fn committed(files: &BTreeSet<String>) -> Vec<&str> {
     files
         .iter()
