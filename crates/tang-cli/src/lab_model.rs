@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -12,6 +13,7 @@ use tang_lab::LabModel;
 use crate::{
     device_args::Place,
     loaded_model::{CheckpointArgs, LoadedModel},
+    note::note,
 };
 
 /// Opens a model to measure, named after its folder.
@@ -50,6 +52,8 @@ fn open(checkpoint: &Path, place: &Place) -> Result<LabModel> {
         vocabulary,
     } = LoadedModel::open(checkpoint, place)?;
     Ok(LabModel {
+        is_exact: matches!(place, Place::Cpu(_)),
+        on_progress: Arc::new(|text| note(text)),
         model,
         threads,
         vocabulary,

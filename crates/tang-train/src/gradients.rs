@@ -16,7 +16,7 @@ use crate::{TrainError, batches::Batch, head_loss::head_loss};
 ///
 /// It is a constant and not the number of cores, since the sum of the parts depends on it in the
 /// last digits and the losses of a seed should not depend on the cores.
-const PARTS: usize = 2;
+pub const PARTS: usize = 2;
 
 /// Each part has its share of the threads to itself: products that are spread over all of them would
 /// wait for those of the other part. Where there is one thread, the parts have it in turn.
@@ -32,6 +32,15 @@ static POOLS: LazyLock<Result<Vec<ThreadPool>, String>> = LazyLock::new(|| {
     std::iter::repeat_with(pool).take(pools).collect()
 });
 
+/// The threads of the parts of a batch.
+///
+/// # Errors
+///
+/// [`TrainError::Threads`] if the system gives none.
+pub fn part_pools() -> Result<&'static [ThreadPool], TrainError> {
+    POOLS.as_deref().map_err(TrainError::threads)
+}
+
 /// The mean loss of a batch, nats a character, and its gradients with respect to every parameter.
 /// `dropout` makes that of a part from the part's number.
 ///
@@ -46,7 +55,7 @@ pub(crate) fn batch_gradients(
     let parts = batch.split(PARTS);
     let share = |part: &Batch| part.targets.len() as f64 / batch.targets.len() as f64;
     let dropout = &dropout;
-    let pools = POOLS.as_ref().map_err(TrainError::threads)?;
+    let pools = part_pools()?;
     let results = thread::scope(|scope| -> Result<Vec<_>, TrainError> {
         let threads = parts
             .iter()

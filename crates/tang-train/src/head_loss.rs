@@ -12,7 +12,7 @@ use tang_model::device::is_cpu;
 use tang_tokenizer::TokenId;
 
 /// Rows that are scored at once.
-const CHUNK_ROWS: usize = 512;
+pub const CHUNK_ROWS: usize = 512;
 
 const FLOATS: &str = "logits are 32-bit floats";
 

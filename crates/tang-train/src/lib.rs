@@ -21,6 +21,8 @@ mod training_state;
 pub use config::{Preset, TrainConfig};
 pub use error::TrainError;
 pub use evaluation::{Evaluation, evaluate};
+pub use gradients::{PARTS, part_pools};
+pub use head_loss::CHUNK_ROWS;
 pub use plan::{Plan, Trial};
 pub use run_folder::RunFolder;
 pub use run_log::{LogLine, RunLog};

@@ -21,9 +21,9 @@ const PRINTED: &str = "only tang-cli, xtask and examples print; return the value
 /// names; this program itself; and whatever a chore needs.
 const RUNS_PROGRAMS: [&str; 6] = [
     "crates/tang-corpus/src/fetch.rs",
-    "crates/tang-cli/src/peer.rs",
-    "crates/tang-lab/src/torch_peer.rs",
-    "crates/tang-lab/src/bench_decode.rs",
+    "crates/tang-lab/src/train/peer.rs",
+    "crates/tang-lab/src/decode/programs.rs",
+    "crates/tang-lab/src/decode.rs",
     "crates/tang-cli/src/training_environment.rs",
     "xtask/src/process.rs",
 ];

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use tang_lab::{BenchPlan, Provenance, bench_cache};
+use tang_lab::{BenchPlan, Provenance, ReportFolder, bench_cache};
 use tang_model::device;
 
 use crate::{
-    bench_output::BenchOutput,
+    bench_output::publish,
     device_args::{DeviceArgs, Place},
     lab_model::open_lab_models,
-    note::note,
     source_commit::source_commit,
 };
 
@@ -40,12 +39,13 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let device = options.device.open()?;
     let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
-    let output = BenchOutput::create(&options.out)?;
-    let plan = match options.quick {
-        true => BenchPlan::QUICK,
-        false => BenchPlan::FULL,
+    let folder = ReportFolder::create(&options.out)?;
+    let plan = if options.quick {
+        BenchPlan::QUICK
+    } else {
+        BenchPlan::FULL
     };
     let provenance = Provenance::this(device::name(&device), source_commit());
-    let bench = bench_cache(&labs, plan, provenance, &mut |text| note(text))?;
-    output.write(&bench, bench.plots()?)
+    let bench = bench_cache(&labs, plan, provenance)?;
+    publish(&folder, &bench)
 }

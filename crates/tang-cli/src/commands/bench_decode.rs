@@ -4,11 +4,13 @@ use std::{env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, bench_decode};
+use tang_lab::{
+    DecodePlan, DecodeSubject, LabModel, Provenance, ReportFolder, TorchScript, bench_decode,
+};
 use tang_model::device;
 
 use crate::{
-    bench_output::BenchOutput, device_args::Place, example_heads::example_heads,
+    bench_output::publish, device_args::Place, example_heads::example_heads,
     lab_model::open_lab_models, note::note, source_commit::source_commit, threads::start_threads,
 };
 
@@ -40,10 +42,11 @@ pub fn run(options: &Options) -> Result<()> {
     start_threads()?;
     let device = device::cpu();
     let labs = open_lab_models(&options.checkpoints, &Place::of(&device))?;
-    let output = BenchOutput::create(&options.out)?;
-    let plan = match options.quick {
-        true => DecodePlan::QUICK,
-        false => DecodePlan::FULL,
+    let folder = ReportFolder::create(&options.out)?;
+    let plan = if options.quick {
+        DecodePlan::QUICK
+    } else {
+        DecodePlan::FULL
     };
     let folders = options.checkpoints.iter();
     let subjects: Vec<DecodeSubject> = labs
@@ -61,9 +64,8 @@ pub fn run(options: &Options) -> Result<()> {
         torch_script(options).as_ref(),
         plan,
         Provenance::this(device::name(&device), source_commit()),
-        &mut |text| note(text),
     )?;
-    output.write(&bench, bench.plots()?)
+    publish(&folder, &bench)
 }
 
 /// The arguments that write an acrostic of characters that the model knows.

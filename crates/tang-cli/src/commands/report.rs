@@ -5,11 +5,9 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use tang_files::{escape_lines, write_atomically};
+use tang_lab::check_report;
 
-use crate::{
-    lab_model::open_lab_model, loaded_model::CheckpointArgs, note::note,
-    older_report::check_report, path_output::print_path,
-};
+use crate::{lab_model::open_lab_model, loaded_model::CheckpointArgs, path_output::print_path};
 
 /// What to measure.
 #[derive(Args)]
@@ -29,7 +27,7 @@ pub fn run(options: &Options) -> Result<()> {
     let lab = open_lab_model(&options.checkpoint)?;
     let path = options.checkpoint.checkpoint.join("report.md");
     check_report(&path)?;
-    let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
+    let report = tang_lab::report(&lab, options.quick)?;
     let report = escape_lines(&report);
     let written = write_atomically(&path, report.as_bytes());
     if written.is_err() {
