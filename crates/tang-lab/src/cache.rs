@@ -249,14 +249,9 @@ impl fmt::Display for BenchCache {
             models.try_for_each(|model| write!(f, "\n\n### {}\n\n{}", model.name, part(model)))
         };
         section("It changes no result", EXACTNESS, &|model| {
-            let Proof {
-                exactness,
-                paths,
-                batch,
-                fresh,
-                ..
-            } = &model.proof;
-            format!("- {exactness}\n- {paths}\n- {batch}\n- {fresh}")
+            let own = &model.proof;
+            let (poems, paths) = (&own.exactness, &own.paths);
+            format!("- {poems}\n- {paths}\n- {}\n- {}", own.batch, own.fresh)
         })?;
         section("It saves work", COUNTING, &|model| {
             model.proof.counting.to_string()
@@ -380,5 +375,7 @@ Seeds are counted from 0 in each list. In brackets: how surprising the model alo
     ))
 }
 
+#[cfg(test)]
+mod fake_decoder;
 #[cfg(test)]
 pub(crate) mod tests;

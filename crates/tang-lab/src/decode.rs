@@ -165,12 +165,7 @@ number of threads. The time of a token beyond it is attention, the other layers,
 
 impl fmt::Display for BenchDecode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let DecodePlan {
-            runs,
-            starts,
-            characters,
-            ..
-        } = self.plan;
+        let (runs, starts, characters) = (self.plan.runs, self.plan.starts, self.plan.characters);
         let (provenance, program) = (&self.provenance, self.program_bytes);
         write!(
             f,
@@ -181,7 +176,8 @@ impl fmt::Display for BenchDecode {
         }
         write!(
             f,
-            "\n\nMedian of {runs} runs after one to warm up, everything in turns (least-largest in brackets).\n\n## One text\n\n{characters} characters from a newline, sampling included."
+            "\n\nMedian of {runs} runs after one to warm up, everything in turns (least-largest in \
+            brackets).\n\n## One text\n\n{characters} characters from a newline, sampling included."
         )?;
         for model in &self.models {
             write!(

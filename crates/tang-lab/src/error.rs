@@ -1,4 +1,4 @@
-//! What can go wrong while measuring.
+//! Errors of measurements.
 
 use std::{io, path::PathBuf};
 
@@ -35,7 +35,7 @@ pub enum LabError {
     /// A file or a folder refuses.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// What was to be done with it.
+        /// The action that it refuses.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum LabError {
     Exists {
         /// The file or folder.
         path: PathBuf,
-        /// What to do about it.
+        /// The next step.
         advice: &'static str,
     },
     /// The system gives no threads.

@@ -133,23 +133,22 @@ impl KvCost {
     }
 
     fn summary_table(&self) -> String {
-        let CacheCost {
-            flop_per_byte,
-            bytes_per_token,
-            bytes,
-            ..
-        } = self.cache;
-        let (width, weights) = (self.geometry.dtype.bytes(), self.weight_bytes);
-        let crossover = HumanCount(self.cache.crossover_tokens);
+        let (own, weights) = (&self.cache, self.weight_bytes);
+        let (per_token, bytes, flop) = (own.bytes_per_token, own.bytes, own.flop_per_byte);
+        let (width, crossover) = (
+            self.geometry.dtype.bytes(),
+            HumanCount(own.crossover_tokens),
+        );
         let mut rows = vec![
-            format!("cache per token | {bytes_per_token} | 2 x L x g x d x {width} bytes"),
+            format!("cache per token | {per_token} | 2 x L x g x d x {width} bytes"),
             format!("cache of n tokens | {bytes} |"),
             format!("weights | {weights} | L x (4 x D x h x d + 8 x D^2) x {width} bytes"),
             format!(
                 "n*, whose cache weighs as much as the weights | {crossover} tokens | D x (2 x h x d + 4 x D) / (g x d)"
             ),
             format!(
-                "arithmetic intensity of attention in decoding | {flop_per_byte} FLOP per byte of cache | 2 x (h/g) / {width} bytes"
+                "arithmetic intensity of attention in decoding | {flop} FLOP per byte of cache | 2 x (h/g) / \
+                {width} bytes"
             ),
         ];
         if let (Some(memory), Some(sequences)) = (self.memory, self.cache.sequences) {
@@ -167,30 +166,27 @@ impl KvCost {
 
     fn length_table(&self) -> String {
         let rows = self.lengths.iter().map(|row| {
-            let LengthCost {
-                tokens,
-                bytes,
-                share_of_weights,
-                ..
-            } = row;
-            let (tokens, percent) = (HumanCount(*tokens), 100.0 * share_of_weights);
+            let (tokens, bytes) = (HumanCount(row.tokens), row.bytes);
+            let percent = 100.0 * row.share_of_weights;
             let [pairs, through] = [row.pair_ratio, row.token_ratio].map(ratio);
             let fit = self.fitting(row.sequences);
             format!("{tokens} | {bytes} | {percent:.1}% | {pairs}x | {through}x{fit}")
         });
-        let header = "tokens | cache | of the weights | attention pairs without the cache, (n + 2)/3 | tokens through the model without, (n + 1)/2";
+        let header = "tokens | cache | of the weights | attention pairs without the cache, (n + 2)/3 | tokens \
+            through the model without, (n + 1)/2";
         table(&format!("{header}{}", self.memory_column()), rows)
     }
 
     fn variant_table(&self) -> String {
         let rows = self.variants.iter().map(|row| {
-            let CacheCost { sharing, flop_per_byte, bytes_per_token, bytes, .. } = row;
-            let own = if row.kv_heads == self.cache.kv_heads { ", as given" } else { "" };
-            let [heads, sharing_one, crossover] =
+            let is_own = row.kv_heads == self.cache.kv_heads;
+            let own = if is_own { ", as given" } else { "" };
+            let [heads, group, crossover] =
                 [row.kv_heads, row.heads_per_kv_head, row.crossover_tokens].map(HumanCount);
-            let fit = self.fitting(row.sequences);
+            let (sharing, flop, per_token) = (row.sharing, row.flop_per_byte, row.bytes_per_token);
+            let (bytes, fit) = (row.bytes, self.fitting(row.sequences));
             format!(
-                "{sharing}{own} | {heads} | {sharing_one} | {flop_per_byte} | {bytes_per_token} | {bytes} | {crossover}{fit}"
+                "{sharing}{own} | {heads} | {group} | {flop} | {per_token} | {bytes} | {crossover}{fit}"
             )
         });
         let (length, memory) = (HumanCount(self.length), self.memory_column());
@@ -214,7 +210,13 @@ impl fmt::Display for KvCost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "## What a key/value cache costs\n\n{}; n = {} tokens. Worked out, not measured.\n\n{}\n\n{}\n\n{}\n\nThe weights are the textbook estimate: attention 4 D h d and feed-forward 8 D^2 numbers per layer; embeddings, gating and GQA's smaller projections are left out. n* is 2 L g d n = L (4 D h d + 8 D^2) solved for n: layers and bytes cancel. A number of the cache meets h/g query heads, with a multiplication and an addition each: at 2 bytes, h/g FLOP per byte that is read to decode one token. n tokens cost n(n + 1)/2 attention pairs with the cache and n(n + 1)(n + 2)/6 without; n and n(n + 1)/2 tokens go through the model.",
+            "## What a key/value cache costs\n\n{}; n = {} tokens. Worked out, not \
+            measured.\n\n{}\n\n{}\n\n{}\n\nThe weights are the textbook estimate: attention 4 D h d and \
+            feed-forward 8 D^2 numbers per layer; embeddings, gating and GQA's smaller projections are left out. \
+            n* is 2 L g d n = L (4 D h d + 8 D^2) solved for n: layers and bytes cancel. A number of the cache \
+            meets h/g query heads, with a multiplication and an addition each: at 2 bytes, h/g FLOP per byte that \
+            is read to decode one token. n tokens cost n(n + 1)/2 attention pairs with the cache and n(n + 1)(n + \
+            2)/6 without; n and n(n + 1)/2 tokens go through the model.",
             self.geometry,
             HumanCount(self.length),
             self.summary_table(),
@@ -352,20 +354,13 @@ mod tests {
             let error = KvCost::of(geometry, length, Some(Bytes(1))).unwrap_err();
             error.to_string()
         };
-        assert_eq!(
-            message(geometry, 0),
-            "the length is 0: it must be 1 or more"
-        );
+        let zero = "the length is 0: it must be 1 or more";
+        assert_eq!(message(geometry, 0), zero);
         assert!(message(geometry, u64::MAX).contains("bytes of cache"));
-        let huge = KvGeometry {
-            layers: u64::MAX,
-            ..geometry
-        };
+        let (mut huge, mut none) = (geometry, geometry);
+        huge.layers = u64::MAX;
         assert!(message(huge, 1).contains("bytes of weights"));
-        let none = KvGeometry {
-            kv_heads: 0,
-            ..geometry
-        };
+        none.kv_heads = 0;
         assert!(message(none, 1).contains("key/value heads is 0"));
     }
 

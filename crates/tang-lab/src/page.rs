@@ -92,7 +92,8 @@ impl FromStr for Bytes {
         match bytes.filter(|bytes| (1.0..u64::MAX as f64).contains(bytes)) {
             Some(bytes) => Ok(Self(bytes as u64)),
             None => Err(LabError::Input(format!(
-                "`{text}` is no size of memory: write a number above 0 and a unit, B, KiB, MiB, GiB, TiB, PiB or EiB, as in 24GiB; below 16 EiB"
+                "`{text}` is no size of memory: write a number above 0 and a unit, B, KiB, MiB, GiB, TiB, PiB or \
+                EiB, as in 24GiB; below 16 EiB"
             ))),
         }
     }

@@ -100,13 +100,9 @@ impl LabModel {
             on_progress: Arc::clone(&self.on_progress),
             ..*self
         };
-        Ok((
-            lab,
-            Subject {
-                random_weights: true,
-                context,
-            },
-        ))
+        let mut subject = lab.subject();
+        subject.random_weights = true;
+        Ok((lab, subject))
     }
 
     /// The description of figures that are measured on this model.
@@ -182,20 +178,18 @@ impl ModelSummary {
 
 impl fmt::Display for ModelSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            family,
-            layers,
-            width,
-            heads,
-            kv_heads,
-            head_dim,
-            context,
-            ..
-        } = self;
         write!(
             f,
-            "{family}: {} parameters, {layers} layers, {width} wide, {heads} query heads and {kv_heads} key/value heads of {head_dim}, context {context}, vocabulary {}",
+            "{}: {} parameters, {} layers, {} wide, {} query heads and {} key/value heads of {}, context {}, \
+            vocabulary {}",
+            self.family,
             count(self.parameters),
+            self.layers,
+            self.width,
+            self.heads,
+            self.kv_heads,
+            self.head_dim,
+            self.context,
             self.vocab_size
         )
     }
@@ -233,12 +227,8 @@ impl Machine {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            processor,
-            cores,
-            threads,
-            system,
-        } = self;
+        let (cores, threads) = (self.cores, self.threads);
+        let (processor, system) = (&self.processor, &self.system);
         write!(f, "{processor}, {cores} cores, {threads} threads, {system}")
     }
 }
@@ -256,7 +246,6 @@ pub struct Commit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     machine: Machine,
-    /// The device that computed.
     device: String,
     /// The version of Burn, where the program has it.
     burn: Option<&'static str>,

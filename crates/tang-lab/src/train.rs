@@ -52,7 +52,6 @@ pub struct TrainPlan {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchTrain {
     provenance: Provenance,
-    /// The network that was trained.
     model: &'static str,
     /// Speeds of short runs, one entry per number of tokens per step.
     throughput: Vec<Throughput>,

@@ -24,7 +24,6 @@ const BY_CHANCE: f64 = 1e-6;
 /// Many poems that were generated at once, and each again alone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct BatchExactness {
-    /// Poems in one batch.
     rows: usize,
     /// Count of poems that run at once.
     places: usize,
@@ -53,7 +52,10 @@ impl fmt::Display for BatchExactness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} poems in one batch, {} at once, from prompts of {} to {} tokens, are the same as one at a time; {} ties, largest difference of a logit {:.1e}. A poem that ends leaves the batch, costs nothing more, and another joins: {} tokens went through the model, {} one poem at a time; {}, of prompts, were already cached in their places. {} rows that differ in their seeds only gave {} different poems.",
+            "{} poems in one batch, {} at once, from prompts of {} to {} tokens, are the same as one at a time; {} \
+            ties, largest difference of a logit {:.1e}. A poem that ends leaves the batch, costs nothing more, and \
+            another joins: {} tokens went through the model, {} one poem at a time; {}, of prompts, were already \
+            cached in their places. {} rows that differ in their seeds only gave {} different poems.",
             self.rows,
             self.places,
             self.shortest_prompt,
@@ -160,7 +162,8 @@ fn same_draws(distinct: usize, log_prob: f64) -> Result<f64, LabError> {
     let probability = (log_prob * (DRAWS - 1) as f64).exp();
     if distinct == 1 && probability < BY_CHANCE {
         return Err(LabError::Wrong(format!(
-            "{DRAWS} rows with different seeds drew the same poem at temperature 1, and by the model's own probabilities that comes with {probability:.0e} only: seeds make no difference"
+            "{DRAWS} rows with different seeds drew the same poem at temperature 1, and by the model's own \
+            probabilities that comes with {probability:.0e} only: seeds make no difference"
         )));
     }
     Ok(probability)

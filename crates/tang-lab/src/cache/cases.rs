@@ -123,7 +123,8 @@ pub(crate) fn test_cases(lab: &LabModel, count: usize) -> Result<Vec<TestCase>, 
     let tasks = tasks(lab);
     if tasks.is_empty() || lab.context() < LEAST_CONTEXT {
         return Err(LabError::Input(format!(
-            "a model with {} characters and {} positions can write none of the test poems: train it on a larger corpus, with 32 positions or more",
+            "a model with {} characters and {} positions can write none of the test poems: train it on a larger \
+            corpus, with 32 positions or more",
             lab.vocabulary.len(),
             lab.context()
         )));

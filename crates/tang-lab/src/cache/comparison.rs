@@ -111,7 +111,8 @@ impl fmt::Display for Exactness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} poems ({} tokens) are the same with the cache and without, token by token; {} ties. Largest difference of a logit {:.1e}, smallest lead of a chosen token {:.1e}.",
+            "{} poems ({} tokens) are the same with the cache and without, token by token; {} ties. Largest \
+            difference of a logit {:.1e}, smallest lead of a chosen token {:.1e}.",
             self.cases, self.tokens, self.ties, self.largest_logit_difference, self.smallest_margin
         )
     }
@@ -198,7 +199,8 @@ fn check_tie(
     }
     let (step, won, margin) = (before.generated().len(), chosen.token, chosen.margin);
     Err(LabError::Tokens(format!(
-        "{name}: token {step} differs ({won} and {token}), which no rounding of the logits explains; it won the draw by {margin:.2e}"
+        "{name}: token {step} differs ({won} and {token}), which no rounding of the logits explains; it won the \
+        draw by {margin:.2e}"
     )))
 }
 
@@ -225,7 +227,7 @@ impl Exactness {
 
 #[cfg(test)]
 mod tests {
-    use crate::cache::tests::FakeDecoder;
+    use crate::cache::fake_decoder::FakeDecoder;
     use tang_generate::{GenerationConfig, Task};
 
     use super::*;

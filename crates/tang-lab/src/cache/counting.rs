@@ -112,7 +112,8 @@ impl TimedGeneration {
             "without"
         };
         Err(LabError::Count(format!(
-            "{} new tokens from a prompt of {prompt} {way} the cache: {counted} tokens went through the model where the formula has {wanted}",
+            "{} new tokens from a prompt of {prompt} {way} the cache: {counted} tokens went through the model \
+            where the formula has {wanted}",
             texts[1]
         )))
     }
@@ -170,15 +171,9 @@ pub(crate) fn counting(lab: &LabModel) -> Result<Counting, LabError> {
 impl fmt::Display for Counting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |row: &TokenCount| {
-            let TokenCount {
-                subject,
-                prompt,
-                new,
-                cached,
-                uncached,
-                ratio,
-            } = row;
-            let (cached, uncached, ratio) = (count(*cached), count(*uncached), times(*ratio));
+            let (subject, prompt, new) = (row.subject, row.prompt, row.new);
+            let (cached, uncached) = (count(row.cached), count(row.uncached));
+            let ratio = times(row.ratio);
             format!("{subject} | {prompt} | {new} | {cached} | {uncached} | {ratio}")
         };
         let header = ":model | prompt P | new N | with the cache: P + (N - 1) | without: P N + N (N - 1) / 2 | ratio";
@@ -188,7 +183,7 @@ impl fmt::Display for Counting {
 
 #[cfg(test)]
 mod tests {
-    use crate::cache::tests::{FakeDecoder, small};
+    use crate::cache::{fake_decoder::FakeDecoder, tests::small};
     use tang_checkpoint::ModelConfig;
 
     use super::*;

@@ -33,7 +33,6 @@ pub(crate) struct CacheMemory {
 /// The memory of one cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct CacheSize {
-    /// Cached tokens.
     pub tokens: usize,
     /// Bytes of their keys and values.
     pub used_bytes: usize,
@@ -98,7 +97,8 @@ fn cache_size(
         let wanted = tokens_of_formula * config.cache_bytes_per_token();
         if wanted != got {
             return Err(LabError::Wrong(format!(
-                "a cache of {tokens} tokens, memory {what}: {} bytes, and the formula says {}: the cache does not keep what it should",
+                "a cache of {tokens} tokens, memory {what}: {} bytes, and the formula says {}: the cache does not \
+                keep what it should",
                 count(got),
                 count(wanted)
             )));
@@ -114,13 +114,13 @@ fn cache_size(
 /// Count of key/value heads for some query heads: all of them (multi-head attention), half
 /// (grouped-query attention: Ainslie et al. 2023), one (multi-query attention: Shazeer 2019).
 fn shared_heads(heads: usize) -> Vec<(&'static str, usize)> {
-    let mut shared = vec![("MHA", heads), ("GQA", heads / 2), ("MQA", 1)];
-    shared.retain(|(name, _)| match *name {
-        "GQA" => heads > 2 && heads.is_multiple_of(2),
-        "MQA" => heads > 1,
-        _ => true,
-    });
-    shared
+    let half = (heads > 2 && heads.is_multiple_of(2)).then_some(("GQA", heads / 2));
+    let one = (heads > 1).then_some(("MQA", 1));
+    [("MHA", heads)]
+        .into_iter()
+        .chain(half)
+        .chain(one)
+        .collect()
 }
 
 /// Measures on a Llama, since GPT-2 shares no heads, whose vocabulary is as small as can be: nothing but
@@ -155,43 +155,24 @@ fn head_sharing(
 impl CacheMemory {
     /// The memory that sharing heads saves, as a table.
     pub fn sharing_table(&self) -> String {
-        let rows = self.sharing.iter().map(
-            |HeadSharing {
-                 name,
-                 heads,
-                 kv_heads,
-                 sizes,
-             }| {
-                let full = sizes[sizes.len() - 1];
-                let per_token = count(full.used_bytes / full.tokens);
-                let all = kib(full.used_bytes);
-                format!(
-                    "{name} | {heads} | {kv_heads} | {per_token} | {all} | 1/{}",
-                    heads / kv_heads
-                )
-            },
-        );
+        let rows = self.sharing.iter().map(|row| {
+            let full = row.sizes[row.sizes.len() - 1];
+            let (name, heads, kv_heads) = (row.name, row.heads, row.kv_heads);
+            let per_token = count(full.used_bytes / full.tokens);
+            let (all, groups) = (kib(full.used_bytes), heads / kv_heads);
+            format!("{name} | {heads} | {kv_heads} | {per_token} | {all} | 1/{groups}")
+        });
         let tokens = self.sizes[self.sizes.len() - 1].tokens;
-        table(
-            &format!(
-                ":attention | query heads h | key/value heads g | bytes per token | for {tokens} tokens | g/h"
-            ),
-            rows,
-        )
+        let header = ":attention | query heads h | key/value heads g | bytes per token";
+        table(&format!("{header} | for {tokens} tokens | g/h"), rows)
     }
 
     /// The formula with this model's numbers.
     pub fn formula(&self) -> String {
-        let Self {
-            layers,
-            kv_heads,
-            head_dim,
-            bytes_per_token,
-            ..
-        } = self;
-        let bytes = count(*bytes_per_token);
+        let (layers, heads, width) = (self.layers, self.kv_heads, self.head_dim);
+        let bytes = count(self.bytes_per_token);
         format!(
-            "{bytes} bytes per token (2 x {layers} layers x {kv_heads} key/value heads x {head_dim} wide x 4)"
+            "{bytes} bytes per token (2 x {layers} layers x {heads} key/value heads x {width} wide x 4)"
         )
     }
 }
@@ -199,13 +180,9 @@ impl CacheMemory {
 impl fmt::Display for CacheMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.sizes.iter().map(|size| {
-            let CacheSize {
-                tokens,
-                used_bytes,
-                allocated_bytes,
-            } = *size;
-            let (bytes, used, all) = (count(used_bytes), kib(used_bytes), kib(allocated_bytes));
-            format!("{tokens} | {bytes} | {used} | {all}")
+            let (used, set_aside) = (size.used_bytes, size.allocated_bytes);
+            let (bytes, used, set_aside) = (count(used), kib(used), kib(set_aside));
+            format!("{} | {bytes} | {used} | {set_aside}", size.tokens)
         });
         let table = table("cached tokens | bytes in use | in use | set aside", rows);
         write!(f, "{}.\n\n{table}", self.formula())

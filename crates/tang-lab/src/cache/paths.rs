@@ -18,7 +18,6 @@ use crate::{
 /// The largest differences from a full forward pass, over all lengths from 1 to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct CachePaths {
-    /// Lengths that were compared.
     lengths: usize,
     /// Prefill of all but the last token, then one decode.
     prefill_plus_one: f32,
@@ -34,7 +33,9 @@ impl fmt::Display for CachePaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "At every length from 1 to {}, the logits of a full forward pass differ by at most {:.1e} from prefill + 1 and by at most {:.1e} from one token at a time. A prefill in two pieces, cut at each of {} places, differs by at most {:.1e} at any position ({}).",
+            "At every length from 1 to {}, the logits of a full forward pass differ by at most {:.1e} from prefill \
+            + 1 and by at most {:.1e} from one token at a time. A prefill in two pieces, cut at each of {} places, \
+            differs by at most {:.1e} at any position ({}).",
             self.lengths,
             self.prefill_plus_one,
             self.token_by_token,
@@ -114,7 +115,8 @@ impl fmt::Display for FreshRuns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} generations, each after another one by the same decoder or after one of the other kind, are those of a new decoder. At the end of the context, with the cache and without:",
+            "{} generations, each after another one by the same decoder or after one of the other kind, are those \
+            of a new decoder. At the end of the context, with the cache and without:",
             self.repeated
         )?;
         for limit in &self.limits {

@@ -78,7 +78,6 @@ pub(crate) fn prefill_table(timings: &[PrefillTiming]) -> String {
 /// Requests that begin alike, with the prefix computed once and computed again each time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct PrefixReuse {
-    /// Tokens of the prefix.
     prefix: usize,
     /// Tokens of a whole prompt.
     prompt: usize,
@@ -105,7 +104,8 @@ impl fmt::Display for PrefixReuse {
         ];
         write!(
             f,
-            "{} requests of {again} tokens that have the first {} in common, generated with the prefix kept and without any cache: {} tokens are the same, {} ties.\n\n{}",
+            "{} requests of {again} tokens that have the first {} in common, generated with the prefix kept and \
+            without any cache: {} tokens are the same, {} ties.\n\n{}",
             exact.cases,
             self.prefix,
             exact.tokens,

@@ -45,7 +45,6 @@ const SHOWN: usize = 16;
 pub(crate) struct SamplingLab {
     /// Samples of each setting; sample i has the seed i.
     samples: usize,
-    /// One entry per setting.
     settings: Vec<SettingSamples>,
     /// Steps of the samples at temperature 1, from which the candidates are.
     steps: usize,
@@ -191,12 +190,13 @@ fn ending(text: &str) -> String {
 impl fmt::Display for SamplingLab {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let settings = self.settings.iter().map(|row| {
-            let SettingSamples { temperature, distinct, mean_log_prob, first, .. } = row;
             let off = |is_off, value: String| if is_off { "off".to_owned() } else { value };
             let top_k = off(row.top_k == 0, row.top_k.to_string());
             let top_p = off(row.top_p == 1.0, row.top_p.to_string());
             let broken = 100.0 * row.broken as f64 / self.samples as f64;
-            format!("{temperature} | {top_k} | {top_p} | {distinct} | {broken:.0}% | {mean_log_prob:.2} | {first}")
+            let (temperature, distinct, first) = (row.temperature, row.distinct, &row.first);
+            let own = format!("{temperature} | {top_k} | {top_p} | {distinct} | {broken:.0}%");
+            format!("{own} | {:.2} | {first}", row.mean_log_prob)
         });
         let candidates = self.candidates.iter().map(|row| {
             let kept = row.kept.map(|kept| count(kept).to_string()).join(" | ");
@@ -205,7 +205,9 @@ impl fmt::Display for SamplingLab {
         let keeps = TOP_P.map(|p| format!("{p} keeps")).join(" | ");
         write!(
             f,
-            "{} free samples per row, seeds from 0. Broken: of none of the four forms. The log-probability is that of the model alone, in nats.\n\n{}\n\nCount of candidates that top-p keeps at temperature 1, over the {} steps of its samples, ordered by entropy: few where the model is sure, many where it is not.\n\n{}",
+            "{} free samples per row, seeds from 0. Broken: of none of the four forms. The log-probability is that \
+            of the model alone, in nats.\n\n{}\n\nCount of candidates that top-p keeps at temperature 1, over the \
+            {} steps of its samples, ordered by entropy: few where the model is sure, many where it is not.\n\n{}",
             self.samples,
             table(
                 "temperature | top-k | top-p | distinct | broken | log-probability per character | :seed 0",

@@ -2,15 +2,12 @@
 
 #![cfg(test)]
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tang_checkpoint::{ModelConfig, ParameterSpec, Weights, parameters};
-use tang_engine::{CacheBytes, Decoder, Engine, EngineError, Logits, Threads};
-use tang_tokenizer::{TokenId, Vocabulary};
+use tang_engine::{Engine, Threads};
+use tang_tokenizer::Vocabulary;
 
 use super::*;
 
@@ -49,122 +46,6 @@ pub(crate) fn small(config: impl Fn(usize) -> ModelConfig) -> LabModel {
     })
 }
 
-const VOCABULARY: usize = 20;
-
-/// A decoder without a model, to show that measurements find what is wrong: it wants the token after the last
-/// one, and the one after that second; it counts as the cache does.
-#[derive(Debug)]
-pub(crate) struct FakeDecoder {
-    /// By how much the second token is behind.
-    pub lead: f32,
-    /// What is added to the logits of the others.
-    pub others: f32,
-    /// What is added to the second one's logit at one step, from 0.
-    pub fault: Option<(usize, f32)>,
-    /// Tokens that each prefill counts too many.
-    pub extra_forwarded: usize,
-    /// Steps since the last prefill.
-    pub steps: usize,
-    /// Tokens counted.
-    pub forwarded: Arc<AtomicUsize>,
-}
-
-impl Default for FakeDecoder {
-    fn default() -> Self {
-        Self {
-            lead: 1e4,
-            others: 0.0,
-            fault: None,
-            extra_forwarded: 0,
-            steps: 0,
-            forwarded: Arc::default(),
-        }
-    }
-}
-
-impl FakeDecoder {
-    fn logits(&mut self, last: TokenId) -> Logits {
-        let rest = |i| -2.0 * self.lead + self.others - i as f32 / VOCABULARY as f32;
-        let mut values: Vec<f32> = (0..VOCABULARY).map(rest).collect();
-        values[0] = 0.0;
-        values[1] = -self.lead;
-        if let Some((_, fault)) = self.fault.filter(|(step, _)| *step == self.steps) {
-            values[1] += fault;
-        }
-        values.rotate_right(last as usize + 1);
-        self.steps += 1;
-        Logits::new(values, VOCABULARY)
-    }
-}
-
-impl Decoder for FakeDecoder {
-    fn context(&self) -> usize {
-        usize::MAX
-    }
-
-    fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
-        Ok(())
-    }
-
-    fn start(&mut self, _: usize) {
-        self.steps = 0;
-        self.forwarded
-            .fetch_add(self.extra_forwarded, Ordering::Relaxed);
-    }
-
-    fn append(&mut self, rows: &[&[TokenId]]) -> Result<Logits, EngineError> {
-        self.forwarded.fetch_add(rows[0].len(), Ordering::Relaxed);
-        Ok(self.logits(rows[0][rows[0].len() - 1]))
-    }
-
-    fn position_logits(&mut self, tokens: &[TokenId]) -> Result<Logits, EngineError> {
-        let rows = tokens.iter().map(|token| self.logits(*token));
-        let values: Vec<f32> = rows.flat_map(|logits| logits.row(0).to_vec()).collect();
-        Ok(Logits::new(values, VOCABULARY))
-    }
-
-    fn select(&mut self, _: &[usize]) {}
-
-    fn truncate(&mut self, _: &[usize]) {}
-
-    fn fork(&self) -> Option<Box<dyn Decoder>> {
-        Some(Box::new(Self {
-            steps: 0,
-            forwarded: Arc::clone(&self.forwarded),
-            ..*self
-        }))
-    }
-
-    fn forwarded_tokens(&self) -> usize {
-        self.forwarded.load(Ordering::Relaxed)
-    }
-
-    fn cache_bytes(&self) -> CacheBytes {
-        CacheBytes::default()
-    }
-
-    fn capacity_for(&self, _: usize) -> usize {
-        0
-    }
-
-    fn threads(&self) -> Threads {
-        Threads::ONE
-    }
-
-    fn set_threads(&mut self, _: Threads) {}
-}
-
-/// A plan of few cases that times nothing.
-const PROOFS: BenchPlan = BenchPlan {
-    cases: 40,
-    batch: 40,
-    samples: 1,
-    runs: 1,
-    lengths: &[],
-    long_lengths: &[],
-    prompts: &[],
-};
-
 const TEXT: &str = "床前明月光，疑是地上霜。举头望山月，低头思故乡。春眠不觉晓，夏秋冬风一路平安高";
 
 fn suite_lab() -> LabModel {
@@ -184,43 +65,44 @@ fn noting(mut lab: LabModel) -> (LabModel, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn the_cache_changes_nothing() {
-    let proof = Proof::of(&suite_lab(), &PROOFS).unwrap();
-    let json = serde_json::to_value(&proof).unwrap();
-    assert_eq!(json["paths"]["lengths"], 128);
-    let exact = proof.exactness;
+fn the_cache_is_exact_on_every_path() {
+    let lab = suite_lab();
+    let paths = serde_json::to_value(cache_paths(&lab).unwrap()).unwrap();
+    assert_eq!(paths["lengths"], 128);
+    let exact = exactness(&lab, 40).unwrap();
     assert_eq!((exact.cases, exact.ties), (40, 0));
     assert!(exact.tokens > 40 * 15, "{exact}");
     assert!(exact.smallest_margin > 0.0 && exact.smallest_margin < 0.1);
+}
 
-    // A batch is exact and rows that ended cost nothing.
-    let batch = &json["batch"];
-    let number = |name: &str| batch[name].as_f64().unwrap();
+#[test]
+fn a_batch_is_exact_and_rows_that_ended_cost_nothing() {
+    let batch = batch_exactness(&suite_lab(), 40).unwrap();
+    let json = serde_json::to_value(batch).unwrap();
+    let number = |name: &str| json[name].as_f64().unwrap();
     assert_eq!((number("rows"), number("ties")), (40.0, 0.0));
-    assert!(number("shortest_prompt") < number("longest_prompt"));
+    let [shortest, longest] = ["shortest_prompt", "longest_prompt"].map(number);
+    assert!(shortest < longest, "{batch}");
     assert_eq!(number("places"), 10.0);
     // Rows that join find beginnings of their prompts in their places.
-    assert!(number("reused") > 0.0);
+    assert!(number("reused") > 0.0, "{batch}");
     let work = number("forwarded") + number("reused");
     assert_eq!(work, number("forwarded_alone"));
     assert_eq!(number("largest_logit_difference"), 0.0);
     assert_eq!(number("distinct_draws"), number("draws"));
+}
 
-    // Runs leave nothing behind and end with the context.
-    assert_eq!(json["fresh"]["repeated"], 24);
-    let limits = json["fresh"]["limits"].as_array().unwrap().iter();
-    let limits: Vec<String> = limits.map(ToString::to_string).collect();
-    let wanted = [
-        (127, 127, "max_new_tokens"),
-        (128, 128, "max_new_tokens"),
-        (129, 129, "max_new_tokens"),
-        (130, 129, "context_full"),
-    ];
-    let wanted = wanted.map(|(asked, got, finish_reason)| {
-        let limit = json!({"asked": asked, "got": got, "finish_reason": finish_reason});
-        limit.to_string()
-    });
-    assert_eq!(limits, wanted);
+#[test]
+fn runs_leave_nothing_behind_and_end_with_the_context() {
+    let fresh = serde_json::to_value(fresh_runs(&suite_lab()).unwrap()).unwrap();
+    assert_eq!(fresh["repeated"], 24);
+    let wanted = json!([
+        {"asked": 127, "got": 127, "finish_reason": "max_new_tokens"},
+        {"asked": 128, "got": 128, "finish_reason": "max_new_tokens"},
+        {"asked": 129, "got": 129, "finish_reason": "max_new_tokens"},
+        {"asked": 130, "got": 129, "finish_reason": "context_full"},
+    ]);
+    assert_eq!(fresh["limits"], wanted);
 }
 
 #[test]

@@ -25,7 +25,6 @@ const LONG_CONTEXT: usize = 512;
 pub(crate) struct Timing {
     /// Timed runs of each kind, after one to warm up.
     runs: usize,
-    /// The trained model.
     pub trained: LengthSeries,
     /// The same geometry with random weights, which has positions for longer texts.
     pub long: LengthSeries,
@@ -57,7 +56,6 @@ pub(crate) struct LengthTiming {
 /// Times of one way to generate, sampling included.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct RunsTiming {
-    /// The whole generation.
     pub total: Spread,
     /// Until the first token: the prefill.
     time_to_first_token: Spread,
@@ -140,7 +138,8 @@ fn length_timing(
             let compared = result.compare(&case, &mut *cached, Other::Decoder(&mut *full), limits);
             if compared.is_err() || result.ties == 0 {
                 return Err(LabError::TimedTexts(format!(
-                    "timing {characters} characters, run {run}: the texts with the cache and without differ from token {step} on"
+                    "timing {characters} characters, run {run}: the texts with the cache and without differ from \
+                    token {step} on"
                 )));
             }
         }
@@ -204,7 +203,8 @@ impl LengthSeries {
                 through[0], through[1]
             )
         });
-        let header = "characters | with the cache, ms | without, ms | speed-up | tokens through the model, with | without";
+        let header = "characters | with the cache, ms | without, ms | speed-up | tokens through the model, with | \
+            without";
         table(header, rows)
     }
 
@@ -219,7 +219,8 @@ impl LengthSeries {
             let late = both(|way| way.time_per_late_token);
             format!("{} | {first} | {later} | {late}", row.characters)
         });
-        let header = "characters | first token with the cache, ms | without, ms | later token with, ms | without, ms | token of the last quarter with, ms | without, ms";
+        let header = "characters | first token with the cache, ms | without, ms | later token with, ms | without, \
+            ms | token of the last quarter with, ms | without, ms";
         table(header, rows)
     }
 
@@ -244,7 +245,7 @@ impl LengthSeries {
 
 #[cfg(test)]
 mod tests {
-    use crate::cache::tests::FakeDecoder;
+    use crate::cache::fake_decoder::FakeDecoder;
 
     use super::*;
 

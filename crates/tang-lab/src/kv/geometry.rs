@@ -153,7 +153,8 @@ impl fmt::Display for KvGeometry {
         let dtype = Dtype::ALL[self.dtype as usize].0;
         write!(
             f,
-            "L = {layers} layers, D = {width} wide, h = {heads} query heads, g = {kv_heads} key/value heads, d = {head_dim} wide each, {dtype}"
+            "L = {layers} layers, D = {width} wide, h = {heads} query heads, g = {kv_heads} key/value heads, d = \
+            {head_dim} wide each, {dtype}"
         )
     }
 }
@@ -164,7 +165,7 @@ impl LabError {
     }
 }
 
-/// How often a number of things goes into another.
+/// The quotient of two numbers, of which the second must divide the first.
 fn quotient((whole, number): (&str, u64), (part, divisor): (&str, u64)) -> Result<u64, LabError> {
     match number.checked_rem(divisor) {
         Some(0) => Ok(number / divisor),

@@ -57,7 +57,7 @@ pub(crate) struct Line {
     pub stroke: Stroke,
 }
 
-/// How a line is drawn.
+/// The way a line is drawn.
 #[derive(Clone, Copy)]
 pub(crate) enum Stroke {
     /// A line alone, for many points.

@@ -30,9 +30,7 @@ pub(super) struct Race {
     speed_up: Option<f64>,
     /// The end of ours.
     end: LossPoint,
-    /// The course of ours.
     ours: Vec<LossPoint>,
-    /// The course of the peer's.
     peer: Vec<LossPoint>,
 }
 
@@ -190,14 +188,10 @@ impl Race {
 impl fmt::Display for Race {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |point: LossPoint| {
-            let LossPoint {
-                step,
-                train_seconds,
-                val_nats_per_char,
-            } = point;
-            let minutes = train_seconds / 60.0;
+            let (nats, step) = (point.val_nats_per_char, point.step);
+            let minutes = point.train_seconds / 60.0;
             format!(
-                "{val_nats_per_char:.4} nats per character after {minutes:.1} minutes of training, step {step}"
+                "{nats:.4} nats per character after {minutes:.1} minutes of training, step {step}"
             )
         };
         write!(f, "The peer ends at {}. `tang train` ", at(self.goal))?;

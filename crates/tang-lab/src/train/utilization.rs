@@ -23,13 +23,11 @@ const REPEATS: usize = 4;
 /// Chowdhery et al., *PaLM*, 2022, appendix B).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Utilization {
-    /// Tokens per second of training.
     tokens_per_second: f64,
     /// Floating-point operations that a token needs at least, in a forward and a backward pass.
     flops_per_token: f64,
     /// The two multiplied, in billions per second.
     gflops: f64,
-    /// The speed of the machine.
     peak: MatmulPeak,
     /// `gflops` over those of the fastest product, in percent.
     percent_of_peak: f64,
@@ -81,7 +79,6 @@ fn factors(config: &ModelConfig) -> usize {
 /// The matrix products of training, each at its best.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct MatmulPeak {
-    /// One entry per product.
     products: Vec<ProductSpeed>,
 }
 
@@ -209,32 +206,24 @@ fn in_all(pools: &[ThreadPool], seconds: &(impl Fn() -> f64 + Sync)) -> f64 {
 
 impl fmt::Display for Utilization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            gflops,
-            percent_of_peak,
-            percent_of_products,
-            peak,
-            ..
-        } = self;
+        let (gflops, peak) = (self.gflops, &self.peak);
+        let (of_peak, of_products) = (self.percent_of_peak, self.percent_of_products);
         let speed = count(self.tokens_per_second.round() as usize);
         let flops = self.flops_per_token / 1e6;
         let (fastest, mean) = (peak.gflops(), peak.mean_gflops());
-        let rows = peak.products.iter().map(
-            |ProductSpeed {
-                 what,
-                 shape,
-                 share,
-                 gflops,
-             }| {
-                let ([rows, inner, columns], percent) = (shape, 100.0 * share);
-                format!(
-                    "{what} | [{rows}, {inner}] x [{inner}, {columns}] | {percent:.1} | {gflops:.0}"
-                )
-            },
-        );
+        let rows = peak.products.iter().map(|product| {
+            let ([rows, inner, columns], percent) = (product.shape, 100.0 * product.share);
+            let (what, gflops) = (product.what, product.gflops);
+            format!(
+                "{what} | [{rows}, {inner}] x [{inner}, {columns}] | {percent:.1} | {gflops:.0}"
+            )
+        });
         write!(
             f,
-            "{speed} tokens/s x {flops:.2} MFLOP = {gflops:.0} GFLOP/s: {percent_of_peak:.0} % of the {fastest:.0} GFLOP/s of the fastest product below, and {percent_of_products:.0} % of the {mean:.0} of all of them, each in its share of a step. A product is one of 32-bit floats through Burn, which both parts of a step compute at the same time; the best of all turns.\n\n{}",
+            "{speed} tokens/s x {flops:.2} MFLOP = {gflops:.0} GFLOP/s: {of_peak:.0} % of the {fastest:.0} GFLOP/s \
+            of the fastest product below, and {of_products:.0} % of the {mean:.0} of all of them, each in its \
+            share of a step. A product is one of 32-bit floats through Burn, which both parts of a step compute at \
+            the same time; the best of all turns.\n\n{}",
             table(":product | shapes | share, % | GFLOP/s", rows)
         )
     }
@@ -268,7 +257,8 @@ mod tests {
         };
         let config = ModelConfig::tang_4l(6289);
         let text = Utilization::new(&config, 0, 1e4, peak).to_string();
-        let wanted = "10,000 tokens/s x 9.55 MFLOP = 95 GFLOP/s: 48 % of the 200 GFLOP/s of the fastest product below, and 72 % of the 133 ";
+        let wanted = "10,000 tokens/s x 9.55 MFLOP = 95 GFLOP/s: 48 % of the 200 GFLOP/s of the fastest product \
+            below, and 72 % of the 133 ";
         assert!(text.contains(wanted), "{text}");
         assert!(
             text.contains("| output head | [512, 128] x [128, 6289] | 50.0 | 100 |"),

@@ -120,7 +120,6 @@ pub(super) struct PoemWriter<'a> {
     /// The settings; poem `i` has the seed plus i.
     pub config: &'a GenerationConfig,
     pub search: Search,
-    /// Poems to write.
     pub poems: usize,
 }
 

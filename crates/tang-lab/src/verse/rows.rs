@@ -25,7 +25,6 @@ pub(super) struct EvalRow {
     pub form: Option<Form>,
     /// The way the poems came about.
     pub name: String,
-    /// Count of poems.
     pub poems: usize,
     /// Count of missing poems for each reason.
     pub refusals: BTreeMap<String, usize>,
@@ -60,7 +59,7 @@ pub(super) struct EvalRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Distinct {
     pub distinct_1: Share,
-    /// Of neighbours within lines.
+    /// Pairs are neighbours within a line.
     pub distinct_2: Share,
 }
 
@@ -165,7 +164,9 @@ impl fmt::Display for Eval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}: {} poems per row, seeds from {} on, {}, {}; {}.\n\nThe rules: how many poems have the right form, and of those how many keep rhyme, tones, both, and both without 孤平 and 三平调 (strict); an acrostic has its heads, a run of characters of a random training poem, all in place.\n\n",
+            "{}: {} poems per row, seeds from {} on, {}, {}; {}.\n\nThe rules: how many poems have the right form, \
+            and of those how many keep rhyme, tones, both, and both without 孤平 and 三平调 (strict); an acrostic has \
+            its heads, a run of characters of a random training poem, all in place.\n\n",
             self.model, self.poems, self.seed, self.setting, self.search, self.machine
         )?;
         let header =
@@ -193,9 +194,12 @@ impl fmt::Display for Eval {
         });
         write!(
             f,
-            "\n\nTheir parts: the share of bound positions, couplets (对), links (粘) and first lines that are right, of lines with 孤平 or 三平调 where there could be one, and of characters that no table has or that may be read in either tone.\n\n{parts}"
+            "\n\nTheir parts: the share of bound positions, couplets (对), links (粘) and first lines that are \
+            right, of lines with 孤平 or 三平调 where there could be one, and of characters that no table has or that \
+            may be read in either tone.\n\n{parts}"
         )?;
-        let header = "nats per character | free | distinct-1 | distinct-2 | of characters | copied lines | repeated poems | ms per poem";
+        let header = "nats per character | free | distinct-1 | distinct-2 | of characters | copied lines | \
+            repeated poems | ms per poem";
         let text = self.table(header, |row| {
             let [nats, free] = [row.nats_per_char, row.nats_per_free_char].map(|n| decimal(n, 2));
             let distinct = row.distinct.map_or("- | - | -".to_owned(), |distinct| {
@@ -208,7 +212,9 @@ impl fmt::Display for Eval {
         });
         write!(
             f,
-            "\n\nThe text: how surprising the model alone finds a character (free: without those that form and heads fix), the share of different characters and pairs among a number of each row's characters (distinct), of lines that a training poem has, and poems that repeat another of their row.\n\n{text}"
+            "\n\nThe text: how surprising the model alone finds a character (free: without those that form and \
+            heads fix), the share of different characters and pairs among a number of each row's characters \
+            (distinct), of lines that a training poem has, and poems that repeat another of their row.\n\n{text}"
         )?;
         let Some(loss) = &self.position_loss else {
             return Ok(());
