@@ -6,7 +6,7 @@ pub mod poem_input;
 pub mod user_text;
 
 pub use self::{
-    corpus_build::{CORPUS_FOLDER, build_corpus, read_corpus},
+    corpus_build::{CORPUS_FOLDER, build_corpus, open_split, read_corpus},
     given::Given,
     poem_input::{left_out, read_page},
     user_text::UserText,

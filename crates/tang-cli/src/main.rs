@@ -17,12 +17,9 @@ use crate::{
 };
 
 mod args;
-mod bench_output;
 mod commands;
 mod input;
-mod lab_model;
 mod model;
-mod older_report;
 mod output;
 mod system;
 #[cfg(feature = "train")]
@@ -30,19 +27,6 @@ mod training;
 #[cfg(not(feature = "train"))]
 #[path = "without_training.rs"]
 mod training;
-
-// Paths in files that are being rewritten elsewhere.
-use crate::{
-    args::{device_args, number, search_args, setting_args},
-    input::corpus_build,
-    model::{example_heads, loaded_model},
-    output::{print as json_output, print as note, print as path_output},
-    system::{source_commit, threads},
-};
-#[cfg(feature = "train")]
-use training::{
-    environment as training_environment, peer, race as training_race, watch as training_watch,
-};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

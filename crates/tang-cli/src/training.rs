@@ -4,16 +4,11 @@
 use tang_model::DeviceError;
 use tang_train::TrainError;
 
-#[path = "commands/bench_train.rs"]
 pub mod bench_train;
 pub mod devices;
 pub mod environment;
 pub mod gpu;
-#[path = "peer.rs"]
-pub mod peer;
 mod plan;
-#[path = "training_race.rs"]
-pub mod race;
 mod shell_word;
 pub mod train;
 pub mod watch;

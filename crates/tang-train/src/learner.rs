@@ -2,8 +2,8 @@
 
 pub(crate) mod batches;
 pub(crate) mod evaluation;
-mod gradients;
-mod head_loss;
+pub(crate) mod gradients;
+pub(crate) mod head_loss;
 mod moments;
 mod optimizer;
 pub(crate) mod schedule;

@@ -35,6 +35,8 @@ pub use error::TrainError;
 pub use learner::{
     StepReport,
     evaluation::{Evaluation, evaluate},
+    gradients::{PARTS, part_pools},
+    head_loss::CHUNK_ROWS,
 };
 pub use trainer::{
     Observer, Outcome, Trainer,

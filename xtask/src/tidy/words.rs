@@ -44,7 +44,9 @@ const RULES: [Rule; 6] = [
     ),
     (
         "Command::new",
-        |path| path.contains("/tests/") || RUNS_PROGRAMS.contains(&path),
+        |path| {
+            path.contains("/tests/") || path.ends_with("/tests.rs") || RUNS_PROGRAMS.contains(&path)
+        },
         "few files run programs, none that a folder or its settings name: RUNS_PROGRAMS of xtask has them",
     ),
 ];

@@ -4,12 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use tang_lab::{BenchPlan, Provenance, bench_cache};
+use tang_lab::{BenchPlan, Provenance, ReportFolder, bench_cache};
 
-use crate::{
-    bench_output::BenchOutput, device_args::DeviceArgs, lab_model::open_lab_models, note::note,
-    source_commit::source_commit,
-};
+use crate::{args::DeviceArgs, model::open_lab_models, output::publish, system::source_commit};
 
 /// What to measure.
 #[derive(Args)]
@@ -36,12 +33,13 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let place = options.device.place()?;
     let labs = open_lab_models(&options.checkpoints, &place)?;
-    let output = BenchOutput::create(&options.out)?;
-    let plan = match options.quick {
-        true => BenchPlan::QUICK,
-        false => BenchPlan::FULL,
+    let folder = ReportFolder::create(&options.out)?;
+    let plan = if options.quick {
+        BenchPlan::QUICK
+    } else {
+        BenchPlan::FULL
     };
     let provenance = Provenance::this(place.name(), source_commit());
-    let bench = bench_cache(&labs, plan, provenance, &mut |text| note(text))?;
-    output.write(&bench, bench.plots()?)
+    let bench = bench_cache(&labs, plan, provenance)?;
+    publish(&folder, &bench)
 }

@@ -4,11 +4,15 @@ use std::{env, ffi::OsString, path::PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tang_lab::{DecodePlan, DecodeSubject, LabModel, Provenance, TorchScript, bench_decode};
+use tang_lab::{
+    DecodePlan, DecodeSubject, LabModel, Provenance, ReportFolder, TorchScript, bench_decode,
+};
 
 use crate::{
-    bench_output::BenchOutput, device_args::Place, example_heads::example_heads,
-    lab_model::open_lab_models, note::note, source_commit::source_commit, threads::start_threads,
+    args::Place,
+    model::{example_heads, open_lab_models},
+    output::{note, publish},
+    system::{source_commit, start_threads},
 };
 
 /// What to measure.
@@ -39,10 +43,11 @@ pub fn run(options: &Options) -> Result<()> {
     start_threads()?;
     let place = Place::cpu();
     let labs = open_lab_models(&options.checkpoints, &place)?;
-    let output = BenchOutput::create(&options.out)?;
-    let plan = match options.quick {
-        true => DecodePlan::QUICK,
-        false => DecodePlan::FULL,
+    let folder = ReportFolder::create(&options.out)?;
+    let plan = if options.quick {
+        DecodePlan::QUICK
+    } else {
+        DecodePlan::FULL
     };
     let folders = options.checkpoints.iter();
     let subjects: Vec<DecodeSubject> = labs
@@ -60,9 +65,8 @@ pub fn run(options: &Options) -> Result<()> {
         torch_script(options).as_ref(),
         plan,
         Provenance::this(place.name(), source_commit()),
-        &mut |text| note(text),
     )?;
-    output.write(&bench, bench.plots()?)
+    publish(&folder, &bench)
 }
 
 /// The arguments that write an acrostic of characters that the model knows.

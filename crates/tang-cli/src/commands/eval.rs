@@ -1,27 +1,19 @@
 //! `tang eval`: how many poems keep the rules.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use tang_corpus::{CorpusFolder, Split};
-use tang_files::escape_lines;
 use tang_generate::GenerationConfig;
 use tang_lab::EvalOptions;
 use tang_prosody::Form;
 
 use crate::{
-    args::checkpoint_args::CheckpointArgs,
-    corpus_build::{CORPUS_FOLDER, open_split},
-    json_output::write_json,
-    lab_model::open_lab_model,
-    note::note,
-    number::whole,
-    search_args::SearchArgs,
-    setting_args::SettingArgs,
+    args::{CheckpointArgs, SearchArgs, SettingArgs, whole},
+    input::{CORPUS_FOLDER, open_split},
+    model::open_lab_model,
+    output::print,
 };
 
 /// Which poems, and how they are written.
@@ -81,12 +73,6 @@ pub fn run(options: &Options) -> Result<()> {
     let split = options.split()?;
     let lab = open_lab_model(&options.checkpoint)?;
     let eval_options = options.eval_options();
-    let eval = tang_lab::eval(&lab, &split, &eval_options, &mut |text| note(text))?;
-    let mut out = io::stdout().lock();
-    if options.json {
-        write_json(&mut out, &eval)?;
-    } else {
-        write!(out, "{}", escape_lines(&eval.to_string()))?;
-    }
-    Ok(())
+    let eval = tang_lab::eval(&lab, &split, &eval_options)?;
+    print(&eval, options.json)
 }

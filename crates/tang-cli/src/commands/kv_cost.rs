@@ -1,12 +1,10 @@
 //! `tang kv-cost`: what a key/value cache costs, on paper.
 
-use std::io::{self, Write};
-
 use anyhow::{Result, bail};
 use clap::Args;
 use tang_lab::{Bytes, Dtype, KvCost, KvGeometry, KvPreset};
 
-use crate::{json_output::write_json, number::count};
+use crate::{args::count, output::print};
 
 /// Tokens of a sequence, if neither a flag nor a preset says.
 const LENGTH: u64 = 4096;
@@ -55,21 +53,15 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let length = options
         .length
-        .or(options.preset.map(KvPreset::context))
+        .or(options.preset.map(|preset| preset.context))
         .unwrap_or(LENGTH);
     let cost = KvCost::of(options.geometry()?, length, options.memory)?;
-    let mut out = io::stdout().lock();
-    if options.json {
-        write_json(&mut out, &cost)?;
-    } else {
-        writeln!(out, "{cost}")?;
-    }
-    Ok(())
+    print(&cost, options.json)
 }
 
 impl Options {
     fn geometry(&self) -> Result<KvGeometry> {
-        let preset = self.preset.map(KvPreset::geometry);
+        let preset = self.preset.map(|preset| preset.geometry);
         let part =
             |flag: Option<u64>, of_preset: fn(KvGeometry) -> u64| flag.or(preset.map(of_preset));
         let (Some(layers), Some(width), Some(heads)) = (

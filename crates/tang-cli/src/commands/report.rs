@@ -5,11 +5,9 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use clap::Args;
 use tang_files::{escape_lines, write_atomically};
+use tang_lab::check_report;
 
-use crate::{
-    args::checkpoint_args::CheckpointArgs, lab_model::open_lab_model, note::note,
-    older_report::check_report, path_output::print_path,
-};
+use crate::{args::CheckpointArgs, model::open_lab_model, output::print_path};
 
 /// What to measure.
 #[derive(Args)]
@@ -32,7 +30,7 @@ pub fn run(options: &Options) -> Result<()> {
     let folder = options.checkpoint.checkpoint.as_deref();
     let path = folder.context("no --checkpoint")?.join("report.md");
     check_report(&path)?;
-    let report = tang_lab::report(&lab, options.quick, &mut |text| note(text))?;
+    let report = tang_lab::report(&lab, options.quick)?;
     let report = escape_lines(&report);
     let written = write_atomically(&path, report.as_bytes());
     if written.is_err() {

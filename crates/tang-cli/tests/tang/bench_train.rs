@@ -36,9 +36,11 @@ fn races_with_a_peer_in_turns() {
     let report = fs::read_to_string(out.join("report.json")).unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report, json);
+    let page = fs::read_to_string(out.join("report.md")).unwrap();
+    assert!(ended.stdout.starts_with(&page), "{page}");
     assert!(mine.is_dir());
     let left = fs::read_dir(&out).unwrap().count();
-    assert_eq!(left, 2, "besides the report and that folder");
+    assert_eq!(left, 3, "besides report.md, report.json and that folder");
 
     let ended = run(tang(words).current_dir(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -76,7 +78,7 @@ fn a_race_ends_when_the_peer_is_reached() {
         "{page}"
     );
     assert!(
-        page.contains("The peer ends at 9.0000 nats a character after 60.0 minutes"),
+        page.contains("The peer ends at 9.0000 nats per character after 60.0 minutes"),
         "{page}"
     );
     let json: serde_json::Value = serde_json::from_str(page.lines().last().unwrap()).unwrap();

@@ -121,7 +121,7 @@ fn prints_tables_and_says_what_is_estimated() {
     let text = prints(&["kv-cost", "--preset", "llama-7b", "--memory", "24GiB"]);
     for part in [
         "## What a key/value cache costs\n",
-        "| cache a token | 512 KiB |",
+        "| cache per token | 512 KiB |",
         "| weights | 12 GiB |",
         "24,576 tokens",
         "| sequences of n tokens in 24 GiB | 6 | 12 GiB are left beside the weights |",

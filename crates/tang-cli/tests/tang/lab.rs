@@ -136,7 +136,7 @@ fn bench_decode_writes_and_prints_a_page_and_json() {
     let (page, last) = ended.stdout.trim_end().rsplit_once("\n\n").unwrap();
     let kept = fs::read_to_string(folder.path().join("report.md")).unwrap();
     assert_eq!(kept, format!("{page}\n"));
-    for part in ["token / floor", "characters a second", "start to end, ms"] {
+    for part in ["token / floor", "characters per second", "start to end, ms"] {
         assert!(page.contains(part), "{part} is not in\n{page}");
     }
     let above = Path::new(&model).parent().unwrap().to_str().unwrap();

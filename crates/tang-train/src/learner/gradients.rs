@@ -17,7 +17,7 @@ use crate::TrainError;
 ///
 /// A constant and not the number of cores: the last digits of the sum of the parts depend on it, and the
 /// losses of a seed should not depend on the cores.
-const PARTS: usize = 2;
+pub const PARTS: usize = 2;
 
 /// One pool of threads per part: products that are spread over all threads would wait for those of the
 /// other part. A single thread has the parts in turn.
@@ -28,6 +28,15 @@ static POOLS: LazyLock<Result<Vec<ThreadPool>, String>> = LazyLock::new(|| {
     let pool = || builder().build().map_err(|error| error.to_string());
     iter::repeat_with(pool).take(pools).collect()
 });
+
+/// The threads of the parts of a batch.
+///
+/// # Errors
+///
+/// [`TrainError::Threads`] if the system gives none.
+pub fn part_pools() -> Result<&'static [ThreadPool], TrainError> {
+    POOLS.as_deref().map_err(TrainError::threads)
+}
 
 /// The mean loss of a batch, nats per character, and its gradients with respect to every parameter.
 /// `dropout(i)` is the dropout of part i.
@@ -41,7 +50,7 @@ pub(crate) fn batch_gradients(
     dropout: impl Fn(usize) -> Option<Dropout> + Sync,
 ) -> Result<(f64, GradientsParams), TrainError> {
     let dropout = &dropout;
-    let pools = POOLS.as_ref().map_err(TrainError::threads)?;
+    let pools = part_pools()?;
     let results = thread::scope(|scope| -> io::Result<Vec<_>> {
         let parts = batch.split(PARTS).map(Batch).zip(pools.iter().cycle());
         let threads = parts.enumerate().map(|(index, (part, pool))| {

@@ -12,7 +12,7 @@ use tang_model::{FLOATS, device::is_cpu};
 use tang_tokenizer::TokenId;
 
 /// Rows whose logits are computed at once.
-const CHUNK_ROWS: usize = 512;
+pub const CHUNK_ROWS: usize = 512;
 
 /// The weighted mean loss over all rows, and its gradients.
 pub(crate) struct HeadLoss {
