@@ -17,12 +17,8 @@ pub const TEST: [Step; 3] = [
         let targets = "--workspace --lib --bins --tests --release";
         process::run(test_runner().args(targets.split(' ')))
     }),
-    ("examples in the documentation", || {
-        cargo("test --workspace --doc --release")
-    }),
-    ("acrostic example", || {
-        cargo("run --release --example acrostic")
-    }),
+    ("examples in the documentation", || cargo("test --workspace --doc --release")),
+    ("acrostic example", || cargo("run --release --example acrostic")),
 ];
 
 /// The steps of `cargo xtask ci`, the cheap ones first. Clippy and rustdoc share one check of the
@@ -32,13 +28,9 @@ pub const GATE: [Step; 10] = [
     ("tidy", tidy::run),
     ("figures of the README", figures::check),
     ("shared build", shared_build::check),
-    ("clippy", || {
-        cargo("clippy --workspace --all-targets --release -- -D warnings")
-    }),
+    ("clippy", || cargo("clippy --workspace --all-targets --release -- -D warnings")),
     // Checked and not compiled to machine code, which takes longer than all other steps together.
-    ("clippy with GPUs", || {
-        cargo("clippy --all-targets --release --features wgpu -- -D warnings")
-    }),
+    ("clippy with GPUs", || cargo("clippy --all-targets --release --features wgpu -- -D warnings")),
     ("without Burn", without_burn),
     ("documentation", documentation),
     ("cache laboratory", cache_laboratory),
@@ -78,10 +70,7 @@ fn cargo(arguments: &str) -> Result<()> {
 /// `cargo nextest run` where it is installed, else `cargo test`.
 fn test_runner() -> Command {
     let mut version = process::cargo();
-    version
-        .args(["nextest", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    version.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
     let words: &[&str] = if version.status().is_ok_and(|status| status.success()) {
         &["nextest", "run"]
     } else {
@@ -108,11 +97,7 @@ fn without_burn() -> Result<()> {
 
 fn documentation() -> Result<()> {
     let arguments = "doc --workspace --no-deps --release";
-    process::run(
-        process::cargo()
-            .args(arguments.split(' '))
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )
+    process::run(process::cargo().args(arguments.split(' ')).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// The quick form of the measurement: the statements of the page are counted and timed on the committed models.

@@ -36,10 +36,7 @@ pub fn write() -> Result<()> {
 /// As [`write`], and if a page has another text.
 pub fn check() -> Result<()> {
     for (path, old, new) in pages()? {
-        ensure!(
-            old == new,
-            "{path} has other figures than the reports: run `cargo xtask readme`"
-        );
+        ensure!(old == new, "{path} has other figures than the reports: run `cargo xtask readme`");
     }
     Ok(())
 }
@@ -47,17 +44,10 @@ pub fn check() -> Result<()> {
 /// The pages with marks: path, text, and text with the figures of the reports.
 fn pages() -> Result<Vec<(String, String, String)>> {
     let mut pages = Vec::new();
-    for path in workspace::files()?
-        .into_iter()
-        .filter(|path| path.ends_with(".md"))
-    {
+    for path in workspace::files()?.into_iter().filter(|path| path.ends_with(".md")) {
         let old = workspace::read(&path)?;
-        let fill = |name: &str| {
-            fill(
-                &workspace::read(&format!("xtask/figures/{name}.md"))?,
-                &report,
-            )
-        };
+        let fill =
+            |name: &str| fill(&workspace::read(&format!("xtask/figures/{name}.md"))?, &report);
         let new = between_marks(&old, &fill).with_context(|| path.clone())?;
         pages.push((path, old, new));
     }
@@ -68,12 +58,8 @@ fn between_marks(page: &str, fill: &dyn Fn(&str) -> Result<String>) -> Result<St
     let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let (name, rest) = part
-            .split_once(" -->\n")
-            .context("a mark does not end its line")?;
-        let (_, rest) = rest
-            .split_once(END)
-            .with_context(|| format!("{name}: no `{END}`"))?;
+        let (name, rest) = part.split_once(" -->\n").context("a mark does not end its line")?;
+        let (_, rest) = rest.split_once(END).with_context(|| format!("{name}: no `{END}`"))?;
         let figures = fill(name).with_context(|| format!("figures {name}"))?;
         text += &format!("{BEGIN}{name} -->\n{figures}{END}{rest}");
     }
@@ -99,9 +85,7 @@ fn fill(template: &str, report: &dyn Fn(&str) -> Result<Value>) -> Result<String
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let (reference, rest) = part.split_once('}').context("`{` without `}`")?;
-        let (file, path) = reference
-            .split_once(' ')
-            .context("a reference without a path")?;
+        let (file, path) = reference.split_once(' ').context("a reference without a path")?;
         let (path, form) = path.split_once('|').unwrap_or((path, ""));
         let report = report(file)?;
         let value = find(&report, path);
@@ -121,9 +105,9 @@ fn find<'a>(report: &'a Value, path: &str) -> Option<&'a Value> {
             other => vec![other],
         });
         found = match step.split_once('=') {
-            Some((field, text)) => entries
-                .filter(|entry| entry[field].to_string().trim_matches('"') == text)
-                .collect(),
+            Some((field, text)) => {
+                entries.filter(|entry| entry[field].to_string().trim_matches('"') == text).collect()
+            }
             None => entries.filter_map(|entry| entry.get(step)).collect(),
         };
     }
@@ -163,10 +147,7 @@ fn show(value: &Value, form: &str) -> Option<String> {
 fn with_commas(number: &str) -> String {
     let end = number.find('.').unwrap_or(number.len());
     let mut text = number.to_owned();
-    for place in (1..end)
-        .filter(|place| (end - place).is_multiple_of(3))
-        .rev()
-    {
+    for place in (1..end).filter(|place| (end - place).is_multiple_of(3)).rev() {
         if text.as_bytes()[place - 1].is_ascii_digit() {
             text.insert(place, ',');
         }
@@ -195,19 +176,10 @@ mod tests {
     fn references_become_figures() {
         for (template, text) in [
             ("| {a.json count} |", "| 1,234,567 |"),
-            (
-                "{a.json small} {a.json ms} {a.json ms|1} {a.json whole}",
-                "1.2e-5 17.6 17.6 250",
-            ),
+            ("{a.json small} {a.json ms} {a.json ms|1} {a.json whole}", "1.2e-5 17.6 17.6 250"),
             ("{a.json models/name=b, 0.7/rows/n=8/rate|%1} %", "42.2 %"),
-            (
-                "{a.json models/name=c/rows/rate|2}{a.json models/speeds}",
-                "0.502",
-            ),
-            (
-                "{a.json models/bytes|MiB} {a.json models/bytes|MiB0} MiB",
-                "19.5 20 MiB",
-            ),
+            ("{a.json models/name=c/rows/rate|2}{a.json models/speeds}", "0.502"),
+            ("{a.json models/bytes|MiB} {a.json models/bytes|MiB0} MiB", "19.5 20 MiB"),
             ("{a.json name}", "CPU {0}"),
             (
                 "$c = a.json models/name=c\n$n = $c/rows/n=8\n{$n/rate|%0} {$c/bytes}",
@@ -233,10 +205,7 @@ mod tests {
         let page =
             |text: &str| format!("A\n{BEGIN}one -->\n{text}{END}\nB\n{BEGIN}two -->\n{END}\n");
         let new = between_marks(&page("old\n"), &name).unwrap();
-        assert_eq!(
-            new,
-            page("<one>\n").replace("two -->\n", "two -->\n<two>\n")
-        );
+        assert_eq!(new, page("<one>\n").replace("two -->\n", "two -->\n<two>\n"));
         assert_eq!(between_marks(&new, &name).unwrap(), new);
         assert!(between_marks(&format!("{BEGIN}one -->\n"), &name).is_err());
     }

@@ -2,11 +2,7 @@
 //!
 //! This program runs cargo and `tang`, and links neither of them.
 
-#![expect(
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "this is a program, not a library"
-)]
+#![expect(clippy::print_stderr, clippy::print_stdout, reason = "this is a program, not a library")]
 
 use std::ffi::OsString;
 

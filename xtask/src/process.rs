@@ -38,9 +38,7 @@ pub fn tang(options: &[&str]) -> Command {
 ///
 /// If it cannot start, or exits with another status than zero.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{}`", line(command)))?;
+    let status = command.status().with_context(|| format!("cannot start `{}`", line(command)))?;
     ensure!(status.success(), "`{}` failed: {status}", line(command));
     Ok(())
 }

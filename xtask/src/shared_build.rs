@@ -42,9 +42,7 @@ fn compare(packages: &str, features: &str) -> Result<()> {
 
 /// The lines `crate version features` of a tree, without the mark of a subtree that was printed before.
 fn lines(tree: &str) -> BTreeSet<&str> {
-    tree.lines()
-        .map(|line| line.strip_suffix(" (*)").unwrap_or(line))
-        .collect()
+    tree.lines().map(|line| line.strip_suffix(" (*)").unwrap_or(line)).collect()
 }
 
 #[cfg(test)]

@@ -86,17 +86,10 @@ mod tests {
 
     #[test]
     fn a_flag_is_found_in_both_its_forms() {
-        for (word, found) in [
-            ("--peer", true),
-            ("--peer=a b", true),
-            ("--peer-log", false),
-            ("peer", false),
-        ] {
-            assert_eq!(
-                names(&["--steps".into(), word.into()], "--peer"),
-                found,
-                "{word}"
-            );
+        for (word, found) in
+            [("--peer", true), ("--peer=a b", true), ("--peer-log", false), ("peer", false)]
+        {
+            assert_eq!(names(&["--steps".into(), word.into()], "--peer"), found, "{word}");
         }
     }
 }

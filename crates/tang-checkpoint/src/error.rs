@@ -58,24 +58,15 @@ pub enum ModelError {
 impl ModelError {
     /// An [`Io`](Self::Io) error at `path`, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { path: path.to_owned(), source }
     }
 
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
-        Self::Damaged {
-            path: path.to_owned(),
-            reason: reason.to_string(),
-        }
+        Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
     }
 
     pub(crate) fn tensor(name: &str, fault: impl Into<String>) -> Self {
-        Self::Tensor {
-            name: name.to_owned(),
-            fault: fault.into(),
-        }
+        Self::Tensor { name: name.to_owned(), fault: fault.into() }
     }
 
     /// A tensor that the configuration asks for is not in the file.

@@ -82,14 +82,10 @@ mod tests {
     #[test]
     fn halves_are_widened() {
         let numbers = [1.5_f32, -0.25, 3.0, 0.0];
-        let as_f16: Vec<u8> = numbers
-            .iter()
-            .flat_map(|n| f16::from_f32(*n).to_le_bytes())
-            .collect();
-        let as_bf16: Vec<u8> = numbers
-            .iter()
-            .flat_map(|n| bf16::from_f32(*n).to_le_bytes())
-            .collect();
+        let as_f16: Vec<u8> =
+            numbers.iter().flat_map(|n| f16::from_f32(*n).to_le_bytes()).collect();
+        let as_bf16: Vec<u8> =
+            numbers.iter().flat_map(|n| bf16::from_f32(*n).to_le_bytes()).collect();
         for (dtype, bytes) in [(Dtype::F16, as_f16), (Dtype::BF16, as_bf16)] {
             let view = TensorView::new(dtype, vec![2, 2], &bytes).unwrap();
             let tensor = HostTensor::from_view("a", &view).unwrap();
@@ -98,10 +94,7 @@ mod tests {
         let bytes = [1.0_f32, f32::NAN].map(f32::to_le_bytes).concat();
         let view = TensorView::new(Dtype::F32, vec![2], &bytes).unwrap();
         let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
-        assert!(
-            error.contains("`a` holds infinite numbers or none"),
-            "{error}"
-        );
+        assert!(error.contains("`a` holds infinite numbers or none"), "{error}");
         let view = TensorView::new(Dtype::I8, vec![4], &[0; 4]).unwrap();
         let error = HostTensor::from_view("a", &view).unwrap_err().to_string();
         assert!(error.contains("`a`") && error.contains("I8"), "{error}");

@@ -81,11 +81,7 @@ impl ModelFolder {
     fn new(config: ModelConfig, mut stored: TensorFile, path: &Path) -> Result<Self, ModelError> {
         let weights =
             from_hf(&config, stored.tensors).map_err(|error| ModelError::damaged(path, error))?;
-        Ok(Self {
-            config,
-            weights,
-            vocabulary: stored.metadata.remove(VOCABULARY_KEY),
-        })
+        Ok(Self { config, weights, vocabulary: stored.metadata.remove(VOCABULARY_KEY) })
     }
 
     /// Leaves the first `count` tokens, so that those after them, which no character has, are never
@@ -171,13 +167,8 @@ mod tests {
     impl Saved {
         fn new(config: ModelConfig) -> Self {
             let folder = tempfile::tempdir().unwrap();
-            let config = ModelConfig {
-                context: 8,
-                width: 16,
-                layers: 2,
-                feed_forward_width: 24,
-                ..config
-            };
+            let config =
+                ModelConfig { context: 8, width: 16, layers: 2, feed_forward_width: 24, ..config };
             let weights = Weights::random(&config, 3);
             ModelFolder::save(folder.path(), &config, &weights, "abc").unwrap();
             Self { folder, weights }
@@ -218,9 +209,7 @@ mod tests {
             (&b"{"[..], &weights[..], "config.json: not JSON"),
             (&config, &weights[..9], "model.safetensors: not a readable"),
         ] {
-            let error = ModelFolder::from_bytes(config, weights)
-                .unwrap_err()
-                .to_string();
+            let error = ModelFolder::from_bytes(config, weights).unwrap_err().to_string();
             assert!(error.starts_with(wanted), "{error}");
         }
     }

@@ -50,9 +50,7 @@ impl Weights {
     /// [`ModelError::Damaged`].
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, ModelError> {
         let TensorFile { tensors, .. } = TensorFile::parse(bytes, path, |_| true)?;
-        Ok(Self {
-            tensors: tensors.into_iter().collect(),
-        })
+        Ok(Self { tensors: tensors.into_iter().collect() })
     }
 
     /// The numbers of one parameter.
@@ -72,10 +70,7 @@ impl Weights {
     pub fn check(&self, config: &ModelConfig) -> Result<(), ModelError> {
         let specs = parameters(config);
         for ParameterSpec { path, shape, .. } in &specs {
-            let tensor = self
-                .tensors
-                .get(path)
-                .ok_or_else(|| ModelError::missing(path))?;
+            let tensor = self.tensors.get(path).ok_or_else(|| ModelError::missing(path))?;
             tensor.check_shape(path, shape)?;
         }
         let has_place = |path: &&String| specs.iter().any(|spec| spec.path == **path);
@@ -91,8 +86,7 @@ impl Weights {
     ///
     /// If the shape asks for another number of values.
     pub fn insert(&mut self, path: impl Into<String>, shape: Vec<usize>, values: Vec<f32>) {
-        self.tensors
-            .insert(path.into(), HostTensor::new(shape, values));
+        self.tensors.insert(path.into(), HostTensor::new(shape, values));
     }
 
     /// Leaves the rows of the first `count` tokens in the token embedding and in the output head.
@@ -113,10 +107,7 @@ impl Weights {
     ///
     /// [`ModelError::Tensor`] if it is missing or has another shape.
     pub fn take(&mut self, path: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
-        let tensor = self
-            .tensors
-            .remove(path)
-            .ok_or_else(|| ModelError::missing(path))?;
+        let tensor = self.tensors.remove(path).ok_or_else(|| ModelError::missing(path))?;
         tensor.check_shape(path, shape)?;
         Ok(tensor.values)
     }

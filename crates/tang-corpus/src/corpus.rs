@@ -133,8 +133,7 @@ impl Corpus {
 
 /// Whether a Han character is outside U+4E00 to U+9FFF, the range that the corpus keeps.
 fn has_rare_han(poem: &str) -> bool {
-    poem.chars()
-        .any(|c| is_han(c) && !('\u{4e00}'..='\u{9fff}').contains(&c))
+    poem.chars().any(|c| is_han(c) && !('\u{4e00}'..='\u{9fff}').contains(&c))
 }
 
 #[cfg(test)]
@@ -175,21 +174,7 @@ mod tests {
                 "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
             ]
         );
-        assert_eq!(
-            corpus.counts,
-            Counts {
-                read: 5,
-                irregular: 2,
-                repeated: 1
-            }
-        );
-        assert_eq!(
-            reports,
-            [Progress {
-                step: Step::Clean,
-                done: 5,
-                total: Some(5)
-            }]
-        );
+        assert_eq!(corpus.counts, Counts { read: 5, irregular: 2, repeated: 1 });
+        assert_eq!(reports, [Progress { step: Step::Clean, done: 5, total: Some(5) }]);
     }
 }

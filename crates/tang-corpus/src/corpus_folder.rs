@@ -104,10 +104,7 @@ impl CorpusFolder {
     /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing, is
     /// not the one that was written with the others, or holds no poems of a strict form.
     pub fn open(&self) -> Result<Split, CorpusError> {
-        Ok(Split {
-            train: self.read_poems(TRAIN)?,
-            validation: self.read_poems(VALIDATION)?,
-        })
+        Ok(Split { train: self.read_poems(TRAIN)?, validation: self.read_poems(VALIDATION)? })
     }
 
     /// All poems of the corpus, in the order of their source.

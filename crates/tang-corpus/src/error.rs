@@ -99,17 +99,10 @@ impl CorpusError {
     /// Wraps the system's answer with the action: for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::Io { action, path, source }
     }
 
     pub(crate) fn unreadable(path: &Path, fault: impl Into<String>) -> Self {
-        Self::Unreadable {
-            path: path.to_owned(),
-            fault: fault.into(),
-        }
+        Self::Unreadable { path: path.to_owned(), fault: fault.into() }
     }
 }

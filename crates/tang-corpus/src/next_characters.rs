@@ -36,10 +36,7 @@ impl NextCharacters {
         let occurrences = counts.values().sum();
         let mut counts: Vec<(char, usize)> = counts.into_iter().collect();
         counts.sort_by_key(|&(character, count)| (Reverse(count), character));
-        Self {
-            occurrences,
-            counts,
-        }
+        Self { occurrences, counts }
     }
 }
 
@@ -56,10 +53,7 @@ mod tests {
     fn counts_what_follows() {
         assert_eq!(
             count("春风"),
-            NextCharacters {
-                occurrences: 3,
-                counts: vec![('春', 1), ('花', 1), ('，', 1)]
-            }
+            NextCharacters { occurrences: 3, counts: vec![('春', 1), ('花', 1), ('，', 1)] }
         );
         assert_eq!(count("花").counts, [('。', 3)]);
         assert_eq!(count("秋").occurrences, 0);
@@ -71,10 +65,7 @@ mod tests {
         let poems = ["春风。", "花。", "春。"].map(str::to_owned);
         assert_eq!(
             NextCharacters::first(&poems),
-            NextCharacters {
-                occurrences: 3,
-                counts: vec![('春', 2), ('花', 1)]
-            }
+            NextCharacters { occurrences: 3, counts: vec![('春', 2), ('花', 1)] }
         );
     }
 

@@ -33,10 +33,7 @@ impl Split {
     /// [`CorpusError::TooFewPoems`] for fewer than two.
     pub fn of(poems: &[String]) -> Result<Self, CorpusError> {
         if poems.len() < MIN_POEMS {
-            return Err(CorpusError::TooFewPoems {
-                got: poems.len(),
-                wanted: MIN_POEMS,
-            });
+            return Err(CorpusError::TooFewPoems { got: poems.len(), wanted: MIN_POEMS });
         }
         let in_twentieth = |index: usize| index % VALIDATION_EVERY == VALIDATION_EVERY - 1;
         let lines_outside: HashSet<&str> = poems
@@ -89,13 +86,7 @@ mod tests {
     /// A poem no line of which any other number has.
     fn poem(number: u32) -> String {
         let c = |place: u32| char::from_u32(0x4e00 + 4 * number + place).unwrap();
-        format!(
-            "{0}一一一一，{1}一一一一。{2}一一一一，{3}一一一一。",
-            c(0),
-            c(1),
-            c(2),
-            c(3)
-        )
+        format!("{0}一一一一，{1}一一一一。{2}一一一一，{3}一一一一。", c(0), c(1), c(2), c(3))
     }
 
     fn poems(count: u32) -> Vec<String> {

@@ -28,11 +28,7 @@ pub struct FormStatistics {
 impl Statistics {
     /// Counts `poems`; one without a strict form counts for the vocabulary only.
     pub fn of(poems: &[String]) -> Self {
-        let mut forms = Form::ALL.map(|form| FormStatistics {
-            form,
-            poems: 0,
-            characters: 0,
-        });
+        let mut forms = Form::ALL.map(|form| FormStatistics { form, poems: 0, characters: 0 });
         for form in poems.iter().filter_map(|poem| Form::of(poem)) {
             for row in forms.iter_mut().filter(|row| row.form == form) {
                 row.poems += 1;

@@ -1,5 +1,7 @@
 //! An archive that is damaged, cut short or made to exhaust the memory is refused.
 
+#![cfg(test)]
+
 use std::{
     fs,
     io::{self, Read, Write},
@@ -49,10 +51,7 @@ fn gzip(mut bytes: impl Read, level: Compression) -> Vec<u8> {
 
 /// A whole archive, its text not compressed.
 fn archive() -> Vec<u8> {
-    gzip(
-        [&poems()[..], &END].concat().as_slice(),
-        Compression::none(),
-    )
+    gzip([&poems()[..], &END].concat().as_slice(), Compression::none())
 }
 
 fn read(bytes: &[u8]) -> Result<Corpus, CorpusError> {
@@ -91,10 +90,7 @@ fn an_archive_cut_short_is_noticed_wherever() {
     let bytes = archive();
     for length in 2..bytes.len() {
         let error = read(&bytes[..length]).unwrap_err();
-        assert!(
-            matches!(error, CorpusError::Archive { .. }),
-            "{length}: {error:?}"
-        );
+        assert!(matches!(error, CorpusError::Archive { .. }), "{length}: {error:?}");
     }
 }
 
@@ -103,10 +99,7 @@ fn nothing_may_follow_the_end() {
     let message = |bytes: Vec<u8>| read(&bytes).unwrap_err().to_string();
     for tail in [&b"x"[..], b"PK\x03\x04", &archive()[..20]] {
         let message = message([&archive()[..], tail].concat());
-        assert!(
-            message.contains("package.tgz as a gzipped tar archive"),
-            "{message}"
-        );
+        assert!(message.contains("package.tgz as a gzipped tar archive"), "{message}");
     }
     let other = "other data follows the end of the archive";
     assert!(message([archive(), archive()].concat()).contains(other));
@@ -125,10 +118,7 @@ fn an_archive_of_several_members_is_read_whole() {
         .flat_map(|chunk| gzip(chunk, Compression::default()))
         .collect();
     let corpus = read(&members).unwrap();
-    assert_eq!(
-        (corpus.poems, corpus.counts.read),
-        (vec![POEM.to_owned()], 2)
-    );
+    assert_eq!((corpus.poems, corpus.counts.read), (vec![POEM.to_owned()], 2));
     let mut damaged = members.clone();
     *damaged.last_mut().unwrap() ^= 1;
     assert!(read(&damaged).is_err());
@@ -170,21 +160,9 @@ fn what_inflates_without_end_is_given_up() {
     let zeros = |bytes: u64| io::repeat(0).take(bytes);
     for (kind, size, wanted) in [
         (EntryType::Regular, 20 << 20, "more than 16 MiB"),
-        (
-            EntryType::GNULongName,
-            20 << 20,
-            "a header in it has more than 1 MiB",
-        ),
-        (
-            EntryType::GNULongLink,
-            20 << 20,
-            "a header in it has more than 1 MiB",
-        ),
-        (
-            EntryType::XHeader,
-            20 << 20,
-            "a header in it has more than 1 MiB",
-        ),
+        (EntryType::GNULongName, 20 << 20, "a header in it has more than 1 MiB"),
+        (EntryType::GNULongLink, 20 << 20, "a header in it has more than 1 MiB"),
+        (EntryType::XHeader, 20 << 20, "a header in it has more than 1 MiB"),
         (EntryType::Regular, u64::MAX / 4, "more than 16 MiB"),
         (EntryType::Symlink, 0, "is no plain file"),
     ] {
@@ -196,32 +174,13 @@ fn what_inflates_without_end_is_given_up() {
     // A file that is not read is skipped, but not for ever.
     let other = header("package/other", EntryType::Regular, 2 * GIB);
     let message = refused(other.as_bytes().chain(zeros(2 * GIB)));
-    assert!(
-        message.contains("unpacked it has more than 1024 MiB"),
-        "{message}"
-    );
+    assert!(message.contains("unpacked it has more than 1024 MiB"), "{message}");
     // Sparse it is skipped at once.
-    let tar = [
-        &sparse("package/other", u64::MAX / 4)[..512],
-        &poems(),
-        &END,
-    ]
-    .concat();
-    assert_eq!(
-        read(&gzip(&tar[..], Compression::fast())).unwrap().poems,
-        [POEM]
-    );
+    let tar = [&sparse("package/other", u64::MAX / 4)[..512], &poems(), &END].concat();
+    assert_eq!(read(&gzip(&tar[..], Compression::fast())).unwrap().poems, [POEM]);
     // Zeros after the end, as on a tape, but without an end of their own.
-    let message = refused(
-        [&poems()[..], &END]
-            .concat()
-            .as_slice()
-            .chain(zeros(2 * GIB)),
-    );
-    assert!(
-        message.contains("unpacked it has more than 1024 MiB"),
-        "{message}"
-    );
+    let message = refused([&poems()[..], &END].concat().as_slice().chain(zeros(2 * GIB)));
+    assert!(message.contains("unpacked it has more than 1024 MiB"), "{message}");
 }
 
 #[test]
@@ -231,33 +190,15 @@ fn other_kinds_of_file_are_told_with_what_to_do() {
     let mut gzipped = GzEncoder::new(Vec::new(), Compression::fast());
     gzipped.write_all(POEM.as_bytes()).unwrap();
     for (bytes, wanted) in [
-        (
-            b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(),
-            "is a zip archive: unpack it",
-        ),
-        (
-            b"\xfd7zXZ\0\0\x04".to_vec(),
-            "is compressed by xz: unpack it",
-        ),
+        (b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(), "is a zip archive: unpack it"),
+        (b"\xfd7zXZ\0\0\x04".to_vec(), "is compressed by xz: unpack it"),
         (b"BZh91AY&SY".to_vec(), "is compressed by bzip2: unpack it"),
-        (
-            utf16,
-            "is UTF-16 text: convert it, for example `iconv -f UTF-16 -t UTF-8",
-        ),
+        (utf16, "is UTF-16 text: convert it, for example `iconv -f UTF-16 -t UTF-8"),
         (JSON.into(), "is JSON: take its poems out"),
         (poems(), "is a tar archive: unpack it"),
-        (
-            gzipped.finish().unwrap(),
-            "is compressed by gzip: unpack it",
-        ),
-        (
-            gzip(JSON.as_bytes(), Compression::fast()),
-            "is compressed by gzip: unpack it",
-        ),
-        (
-            gzip(&b""[..], Compression::fast()),
-            "is compressed by gzip: unpack it",
-        ),
+        (gzipped.finish().unwrap(), "is compressed by gzip: unpack it"),
+        (gzip(JSON.as_bytes(), Compression::fast()), "is compressed by gzip: unpack it"),
+        (gzip(&b""[..], Compression::fast()), "is compressed by gzip: unpack it"),
     ] {
         let error = read(&bytes).unwrap_err();
         assert!(matches!(error, CorpusError::Unreadable { .. }), "{error:?}");

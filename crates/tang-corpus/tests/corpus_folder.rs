@@ -1,5 +1,7 @@
 //! A corpus on disk is whole, or it is refused.
 
+#![cfg(test)]
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -45,10 +47,7 @@ fn opens_what_it_wrote() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(
-        names,
-        [".lock", "SHA256SUMS", "tang.txt", "train.txt", "val.txt"]
-    );
+    assert_eq!(names, [".lock", "SHA256SUMS", "tang.txt", "train.txt", "val.txt"]);
 }
 
 #[test]
@@ -62,10 +61,9 @@ fn empty_folder_says_how_to_build() {
 /// A corpus that has one poem more in training than that of [`corpus`].
 fn larger() -> (Corpus, Split) {
     let mut corpus = corpus();
-    corpus.poems.insert(
-        0,
-        "绝域从军计惘然，东南幽恨满词笺。一箫一剑平生意，负尽狂名十五年。".to_owned(),
-    );
+    corpus
+        .poems
+        .insert(0, "绝域从军计惘然，东南幽恨满词笺。一箫一剑平生意，负尽狂名十五年。".to_owned());
     let split = Split::of(&corpus.poems).unwrap();
     (corpus, split)
 }
@@ -90,11 +88,7 @@ fn an_interrupt_between_two_renames_is_noticed_and_mended() {
         for renamed in 0..=names.len() {
             fs::write(path.join("SHA256SUMS"), &unfinished).unwrap();
             for (i, name) in names.iter().enumerate() {
-                let text = if i < renamed {
-                    new.get(i)
-                } else {
-                    there.get(i)
-                };
+                let text = if i < renamed { new.get(i) } else { there.get(i) };
                 match text {
                     Some(text) => fs::write(path.join(name), text).unwrap(),
                     None => fs::remove_file(path.join(name)).unwrap(),
@@ -144,32 +138,14 @@ fn files_of_others_are_never_replaced() {
         (vec![("tang.txt", String::new())], "tang.txt"),
         // The checksums of something else.
         (
-            vec![
-                ("train.txt", notes.to_owned()),
-                ("SHA256SUMS", sum(notes, "train.txt")),
-            ],
+            vec![("train.txt", notes.to_owned()), ("SHA256SUMS", sum(notes, "train.txt"))],
             "SHA256SUMS",
         ),
         (vec![("SHA256SUMS", sum(notes, "photo.png"))], "SHA256SUMS"),
-        (
-            vec![("SHA256SUMS", ours.concat() + &sum(notes, "mine.txt"))],
-            "SHA256SUMS",
-        ),
-        (
-            vec![
-                ("SHA256SUMS", ours[..2].concat()),
-                ("val.txt", notes.to_owned()),
-            ],
-            "SHA256SUMS",
-        ),
+        (vec![("SHA256SUMS", ours.concat() + &sum(notes, "mine.txt"))], "SHA256SUMS"),
+        (vec![("SHA256SUMS", ours[..2].concat()), ("val.txt", notes.to_owned())], "SHA256SUMS"),
         // A file that was changed since the checksums were made.
-        (
-            vec![
-                ("SHA256SUMS", ours.concat()),
-                ("val.txt", format!("{notes}, and more")),
-            ],
-            "val.txt",
-        ),
+        (vec![("SHA256SUMS", ours.concat()), ("val.txt", format!("{notes}, and more"))], "val.txt"),
         // Checksums that fit, of files that are no corpus.
         (
             vec![
@@ -180,13 +156,7 @@ fn files_of_others_are_never_replaced() {
             ],
             "train.txt",
         ),
-        (
-            vec![
-                ("SHA256SUMS", ours.concat()),
-                ("tang.txt", notes.to_owned()),
-            ],
-            "tang.txt",
-        ),
+        (vec![("SHA256SUMS", ours.concat()), ("tang.txt", notes.to_owned())], "tang.txt"),
     ] {
         let folder = tempdir().unwrap();
         for (name, text) in &files {
@@ -195,10 +165,7 @@ fn files_of_others_are_never_replaced() {
         let before = contents(folder.path());
         let place = CorpusFolder::new(folder.path());
         let (corpus, split) = larger();
-        for error in [
-            place.check_place().unwrap_err(),
-            place.write(&corpus, &split).unwrap_err(),
-        ] {
+        for error in [place.check_place().unwrap_err(), place.write(&corpus, &split).unwrap_err()] {
             assert!(
                 matches!(&error, CorpusError::Foreign(path) if path.ends_with(wanted)),
                 "{files:?}: {error:?}"
@@ -226,10 +193,7 @@ fn links_are_not_followed() {
 
     for name in ["train.txt", "val.txt", "tang.txt", "SHA256SUMS", ".lock"] {
         let (parent, folder, corpus, split) = written();
-        let (path, moved) = (
-            parent.path().join("data").join(name),
-            parent.path().join("moved"),
-        );
+        let (path, moved) = (parent.path().join("data").join(name), parent.path().join("moved"));
         // A link to the very file is one, too; and one to nothing.
         for there in [true, false] {
             if there {
@@ -240,10 +204,7 @@ fn links_are_not_followed() {
             }
             let before = fs::read(&moved).ok();
             let error = folder.write(&corpus, &split).unwrap_err();
-            assert!(
-                error.to_string().contains("move it away"),
-                "{name}: {error}"
-            );
+            assert!(error.to_string().contains("move it away"), "{name}: {error}");
             assert_eq!(fs::read(&moved).ok(), before, "{name}");
             assert!(path.is_symlink(), "{name}");
         }
@@ -254,10 +215,7 @@ fn links_are_not_followed() {
 #[test]
 fn other_names_of_a_file_keep_their_text() {
     let (parent, folder, ..) = written();
-    let (path, copy) = (
-        parent.path().join("data/train.txt"),
-        parent.path().join("copy"),
-    );
+    let (path, copy) = (parent.path().join("data/train.txt"), parent.path().join("copy"));
     fs::hard_link(&path, &copy).unwrap();
     let before = fs::read(&copy).unwrap();
     let (corpus, split) = larger();
@@ -303,9 +261,8 @@ fn checksums_alone_make_no_corpus() {
         let path = parent.path().join("data");
         let sums = path.join("SHA256SUMS");
         let before = fs::read(path.join("val.txt")).unwrap();
-        let renewed = fs::read_to_string(&sums)
-            .unwrap()
-            .replace(&sha256_hex(before), &sha256_hex(text));
+        let renewed =
+            fs::read_to_string(&sums).unwrap().replace(&sha256_hex(before), &sha256_hex(text));
         fs::write(&sums, renewed).unwrap();
         fs::write(path.join("val.txt"), text).unwrap();
         assert!(

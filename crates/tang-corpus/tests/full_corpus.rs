@@ -1,5 +1,7 @@
 //! The published collection gives exactly the corpus that the documentation describes.
 
+#![cfg(test)]
+
 use std::path::Path;
 
 use tang_corpus::{Corpus, CorpusFolder, Counts, NextCharacters, Npm, Split, Statistics};
@@ -18,17 +20,8 @@ fn corpus_has_the_documented_figures() {
     let folder = CorpusFolder::new(DATA);
     if !folder.exists() {
         let corpus = Corpus::fetch(&Npm::default(), &mut |_| {}).unwrap();
-        assert_eq!(
-            corpus.counts,
-            Counts {
-                read: 57_607,
-                irregular: 21_867,
-                repeated: 605
-            }
-        );
-        folder
-            .write(&corpus, &Split::of(&corpus.poems).unwrap())
-            .unwrap();
+        assert_eq!(corpus.counts, Counts { read: 57_607, irregular: 21_867, repeated: 605 });
+        folder.write(&corpus, &Split::of(&corpus.poems).unwrap()).unwrap();
     }
 
     let poems = folder.poems().unwrap();
@@ -47,10 +40,7 @@ fn corpus_has_the_documented_figures() {
     );
 
     let statistics = Statistics::of(&poems);
-    assert_eq!(
-        statistics.forms.map(|row| row.poems),
-        [3_656, 10_087, 13_865, 7_527]
-    );
+    assert_eq!(statistics.forms.map(|row| row.poems), [3_656, 10_087, 13_865, 7_527]);
     assert_eq!(statistics.poems(), 35_135);
     assert_eq!(statistics.vocabulary, 6_289);
 

@@ -1,5 +1,7 @@
 //! Poems are read however people type, paste and save them.
 
+#![cfg(test)]
+
 use tang_corpus::{Page, Unread};
 
 const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
@@ -8,12 +10,7 @@ const SEVEN: &str = "朝辞白帝彩云间，千里江陵一日还。两岸猿�
 /// The poems of a page, of which every text is one.
 fn poems(text: &str) -> Vec<String> {
     let texts = Page::read(text).texts.into_iter();
-    texts
-        .map(|read| {
-            read.poem
-                .unwrap_or_else(|unread| panic!("{text}: {unread}"))
-        })
-        .collect()
+    texts.map(|read| read.poem.unwrap_or_else(|unread| panic!("{text}: {unread}"))).collect()
 }
 
 /// Where the only text of a page stops being a poem.
@@ -70,15 +67,7 @@ fn rows_may_be_lines_couplets_or_poems_with_every_line_end() {
     let bare_couplets = couplets.replace(['，', '。'], "");
     let spaced = bare.replace('\n', " ");
     let far: String = POEM.chars().flat_map(|c| [c, ' ']).collect();
-    for one in [
-        POEM,
-        &lines,
-        &couplets,
-        &bare,
-        &bare_couplets,
-        &spaced,
-        &far,
-    ] {
+    for one in [POEM, &lines, &couplets, &bare, &bare_couplets, &spaced, &far] {
         for end in ["\n", "\r\n", "\r", "\u{2028}", "\u{b}"] {
             let one = one.trim_end().replace('\n', end);
             for between in [format!("{end}{end}"), format!("{end} \u{3000}{end}{end}")] {
@@ -110,9 +99,7 @@ fn what_editors_add_is_left_out() {
     let marked = "> **白日依山尽**，\n> **黄河入海流**。\n> **欲穷千里目**，\n> **更上一层楼**。";
     let hidden = "白\u{200b}日依山尽，黄河入海流\u{feff}。欲\u{fe00}穷千里目，更上一层楼。";
     let decorated = "🌸白日依山尽，黄河入海流。♪\n❤️欲穷千里目，👍🏽更上一层楼。→";
-    for text in [
-        quoted, noted, numbered, listed, counted, marked, hidden, decorated,
-    ] {
+    for text in [quoted, noted, numbered, listed, counted, marked, hidden, decorated] {
         assert_eq!(poems(text), [POEM], "{text}");
     }
     let left_out = Page::read(noted).left_out;
@@ -127,72 +114,28 @@ fn titles_and_authors_are_left_out_and_told() {
     let rows = POEM.replace('。', "。\n");
     let bare = rows.replace(['，', '。'], "\n").replace("\n\n", "\n");
     for (text, titles, poem) in [
-        (
-            format!("登鹳雀楼\n王之涣\n{rows}"),
-            vec!["登鹳雀楼", "王之涣"],
-            POEM,
-        ),
-        (
-            format!("登鹳雀楼\n王之涣\n{POEM}"),
-            vec!["登鹳雀楼", "王之涣"],
-            POEM,
-        ),
-        (
-            format!("登鹳雀楼\n王之涣\n{bare}"),
-            vec!["登鹳雀楼", "王之涣"],
-            POEM,
-        ),
+        (format!("登鹳雀楼\n王之涣\n{rows}"), vec!["登鹳雀楼", "王之涣"], POEM),
+        (format!("登鹳雀楼\n王之涣\n{POEM}"), vec!["登鹳雀楼", "王之涣"], POEM),
+        (format!("登鹳雀楼\n王之涣\n{bare}"), vec!["登鹳雀楼", "王之涣"], POEM),
         (
             format!("登鹳雀楼\n\n王之涣（688—742）\n\n{rows}"),
             vec!["登鹳雀楼", "王之涣（688—742）"],
             POEM,
         ),
-        (
-            format!("《登鹳雀楼》 [唐] 王之涣\n{rows}"),
-            vec!["《登鹳雀楼》[唐]王之涣"],
-            POEM,
-        ),
-        (
-            format!("登鹳雀楼 王之涣 {POEM}"),
-            vec!["登鹳雀楼", "王之涣"],
-            POEM,
-        ),
+        (format!("《登鹳雀楼》 [唐] 王之涣\n{rows}"), vec!["《登鹳雀楼》[唐]王之涣"], POEM),
+        (format!("登鹳雀楼 王之涣 {POEM}"), vec!["登鹳雀楼", "王之涣"], POEM),
         (format!("登鹳雀楼：{rows}"), vec!["登鹳雀楼"], POEM),
         // As long as a line of verse.
         (format!("寻隐者不遇\n{rows}"), vec!["寻隐者不遇"], POEM),
-        (
-            format!("寻隐者不遇\n贾岛\n{bare}"),
-            vec!["寻隐者不遇", "贾岛"],
-            POEM,
-        ),
+        (format!("寻隐者不遇\n贾岛\n{bare}"), vec!["寻隐者不遇", "贾岛"], POEM),
         (format!("寻隐者不遇\n{bare}"), vec!["寻隐者不遇"], POEM),
         (format!("寻隐者不遇\n\n{POEM}"), vec!["寻隐者不遇"], POEM),
-        (
-            format!("早发白帝城\n李白\n{SEVEN}"),
-            vec!["早发白帝城", "李白"],
-            SEVEN,
-        ),
-        (
-            format!("赋得古原草送别\n{SEVEN}"),
-            vec!["赋得古原草送别"],
-            SEVEN,
-        ),
-        (
-            format!("Climbing Stork Tower\n{POEM}"),
-            vec!["ClimbingStorkTower"],
-            POEM,
-        ),
-        (
-            format!("{POEM}\n——王之涣《登鹳雀楼》"),
-            vec!["王之涣登鹳雀楼"],
-            POEM,
-        ),
+        (format!("早发白帝城\n李白\n{SEVEN}"), vec!["早发白帝城", "李白"], SEVEN),
+        (format!("赋得古原草送别\n{SEVEN}"), vec!["赋得古原草送别"], SEVEN),
+        (format!("Climbing Stork Tower\n{POEM}"), vec!["ClimbingStorkTower"], POEM),
+        (format!("{POEM}\n——王之涣《登鹳雀楼》"), vec!["王之涣登鹳雀楼"], POEM),
         (format!("{POEM}——王之涣"), vec!["王之涣"], POEM),
-        (
-            format!("{rows}王之涣《登鹳雀楼》"),
-            vec!["王之涣《登鹳雀楼》"],
-            POEM,
-        ),
+        (format!("{rows}王之涣《登鹳雀楼》"), vec!["王之涣《登鹳雀楼》"], POEM),
         (format!("{rows}-- 王之涣"), vec!["王之涣"], POEM),
     ] {
         assert_eq!(poems(&text), [poem], "{text}");
@@ -200,41 +143,23 @@ fn titles_and_authors_are_left_out_and_told() {
     }
     let two = format!("其一\n{rows}其二\n{rows}\n登鹳雀楼\n{rows}");
     assert_eq!(poems(&two), [POEM; 3]);
-    assert_eq!(
-        Page::read(&two).left_out.titles,
-        ["其一", "其二", "登鹳雀楼"]
-    );
+    assert_eq!(Page::read(&two).left_out.titles, ["其一", "其二", "登鹳雀楼"]);
     assert_eq!(poems(&format!("1.\n{rows}2.\n{rows}")), [POEM; 2]);
 }
 
 #[test]
 fn a_title_as_long_as_a_line_may_stand_before_it() {
     for (text, titles) in [
-        (
-            "王之涣《登楼》：“白日依山尽，黄河入海流。欲穷千里目，更上一层楼。”",
-            &["王之涣登楼"][..],
-        ),
-        (
-            "登鹳雀楼诗：白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
-            &["登鹳雀楼诗"],
-        ),
-        (
-            "《登鹳雀楼诗》白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
-            &["登鹳雀楼诗"],
-        ),
-        (
-            "登鹳雀楼诗　白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
-            &["登鹳雀楼诗"],
-        ),
+        ("王之涣《登楼》：“白日依山尽，黄河入海流。欲穷千里目，更上一层楼。”", &["王之涣登楼"][..]),
+        ("登鹳雀楼诗：白日依山尽，黄河入海流。欲穷千里目，更上一层楼。", &["登鹳雀楼诗"]),
+        ("《登鹳雀楼诗》白日依山尽，黄河入海流。欲穷千里目，更上一层楼。", &["登鹳雀楼诗"]),
+        ("登鹳雀楼诗　白日依山尽，黄河入海流。欲穷千里目，更上一层楼。", &["登鹳雀楼诗"]),
     ] {
         assert_eq!(poems(text), [POEM], "{text}");
         assert_eq!(Page::read(text).left_out.titles, titles, "{text}");
     }
     let five = unread("白日依山尽，黄河入海流。欲穷千里目，更上一层楼。白日依山尽。");
-    assert!(
-        five.to_string().contains("ends a text of 5 lines"),
-        "{five}"
-    );
+    assert!(five.to_string().contains("ends a text of 5 lines"), "{five}");
 }
 
 #[test]
@@ -252,11 +177,7 @@ fn a_title_without_a_poem_is_a_text() {
 fn a_broken_poem_among_poems_of_one_row_stays_alone() {
     let broken = "黄河入海流。";
     let text = format!("{broken}\n{POEM}\n{broken}\n\n{broken}\n{broken}");
-    let typed: Vec<String> = Page::read(&text)
-        .texts
-        .into_iter()
-        .map(|text| text.typed)
-        .collect();
+    let typed: Vec<String> = Page::read(&text).texts.into_iter().map(|text| text.typed).collect();
     assert_eq!(typed, [broken, POEM, broken, &broken.repeat(2)]);
     // Marks that make no couplets are shown as they are.
     let page = Page::read("白日依山尽。黄河入海流，");
@@ -295,18 +216,12 @@ fn what_cannot_be_read_has_a_place_and_a_next_step() {
             "白日依山尽黄河入海流\n欲穷千里目更上一层楼\n白日依山尽黄河入海流",
             "line 3, character 1: `白日依山尽黄河入海流` ends a text of 6 lines of 5",
         ),
-        (
-            "春",
-            "line 1, character 1: `春` has length 1, and a line of verse 5 or 7",
-        ),
+        ("春", "line 1, character 1: `春` has length 1, and a line of verse 5 or 7"),
         (
             "白日依山尽，朝辞白帝彩云间。白日依山尽，更上一层楼。",
             "line 1, character 7: `朝辞白帝彩云间` has length 7",
         ),
-        (
-            "白日依山[1，黄河入海流。欲穷千里目，更上一层楼。",
-            "line 1, character 5: `[` (U+005B)",
-        ),
+        ("白日依山[1，黄河入海流。欲穷千里目，更上一层楼。", "line 1, character 5: `[` (U+005B)"),
         ("カタカナ", "line 1, character 1: `カ` (U+30AB)"),
     ] {
         let unread = unread(text).to_string();
@@ -314,10 +229,7 @@ fn what_cannot_be_read_has_a_place_and_a_next_step() {
         assert!(unread.contains(": complete it") || unread.contains(": put the right one"));
     }
     // The fifth line of eight spoils all of them.
-    let eight = POEM
-        .repeat(2)
-        .replace('。', "。\n")
-        .replacen("欲穷千里目", "欲穷千里", 2);
+    let eight = POEM.repeat(2).replace('。', "。\n").replacen("欲穷千里目", "欲穷千里", 2);
     let eight = eight.replacen("欲穷千里，", "欲穷千里目，", 1);
     assert_eq!(unread(&eight).line, 4);
 }
@@ -325,9 +237,7 @@ fn what_cannot_be_read_has_a_place_and_a_next_step() {
 #[test]
 fn prose_below_a_poem_is_a_text_of_its_own() {
     let rows = POEM.replace('。', "。\n");
-    let page = Page::read(&format!(
-        "{rows}注释：鹳雀楼在今山西永济，楼有三层。\n\n{SEVEN}"
-    ));
+    let page = Page::read(&format!("{rows}注释：鹳雀楼在今山西永济，楼有三层。\n\n{SEVEN}"));
     let read: Vec<bool> = page.texts.iter().map(|text| text.poem.is_ok()).collect();
     assert_eq!(read, [true, false, true]);
     assert_eq!(page.texts[1].poem.as_ref().unwrap_err().line, 3);
@@ -348,10 +258,7 @@ fn rows_may_have_titles_of_their_own() {
     let [two, other] = [POEM, SEVEN].map(|poem| poem.replace('。', "。\n"));
     let page = format!("第一首：{two}第二首：{other}其三 {two}");
     assert_eq!(poems(&page), [POEM, SEVEN, POEM]);
-    assert_eq!(
-        Page::read(&page).left_out.titles,
-        ["第一首", "第二首", "其三"]
-    );
+    assert_eq!(Page::read(&page).left_out.titles, ["第一首", "第二首", "其三"]);
     let couplets: Vec<&str> = two.lines().collect();
     let spoken = format!("王：{}\n李：{}", couplets[0], couplets[1]);
     assert_eq!(poems(&spoken), [POEM]);

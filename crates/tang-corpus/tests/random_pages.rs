@@ -1,5 +1,7 @@
 //! Pages that may be anything.
 
+#![cfg(test)]
+
 use tang_corpus::Page;
 use tang_prosody::{Form, is_han};
 
@@ -40,9 +42,8 @@ fn whatever_is_read_is_a_poem() {
     let mut state = 1u64;
     // Knuth's linear congruential generator.
     let mut draw = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let mut read = 0;

@@ -1,5 +1,7 @@
 //! `data/sample.txt`: the poems with which everything can be tried offline.
 
+#![cfg(test)]
+
 use std::path::Path;
 
 use tang_corpus::{Corpus, Split, Statistics};

@@ -1,5 +1,7 @@
 //! Every kind of source gives the same poems, and every damage its own error.
 
+#![cfg(test)]
+
 use std::{
     fs::{self, File},
     path::Path,
@@ -45,17 +47,13 @@ fn collection(subfolder: &str) -> TempDir {
 }
 
 fn archive(path: &Path, top: &str) {
-    let mut builder = tar::Builder::new(GzEncoder::new(
-        File::create(path).unwrap(),
-        Compression::fast(),
-    ));
+    let mut builder =
+        tar::Builder::new(GzEncoder::new(File::create(path).unwrap(), Compression::fast()));
     for (name, json) in FILES {
         let mut header = tar::Header::new_gnu();
         header.set_size(json.len() as u64);
         header.set_mode(0o644);
-        builder
-            .append_data(&mut header, format!("{top}/{name}"), json.as_bytes())
-            .unwrap();
+        builder.append_data(&mut header, format!("{top}/{name}"), json.as_bytes()).unwrap();
     }
     builder.into_inner().unwrap().finish().unwrap();
 }
@@ -144,10 +142,8 @@ fn other_encodings_are_refused_with_the_way_to_convert() {
     }
     // A damaged byte, and a file that was cut inside of a character.
     let poem = POEMS[0].as_bytes();
-    for (bytes, at) in [
-        ([poem, b"\xff", poem].concat(), poem.len() + 1),
-        (poem[..71].to_vec(), 70),
-    ] {
+    for (bytes, at) in [([poem, b"\xff", poem].concat(), poem.len() + 1), (poem[..71].to_vec(), 70)]
+    {
         let error = read_text(bytes).unwrap_err();
         assert!(matches!(error, CorpusError::Unreadable { .. }), "{error:?}");
         let place = format!("is UTF-8 but for byte {at}: ");
@@ -161,21 +157,12 @@ fn other_encodings_are_refused_with_the_way_to_convert() {
 fn files_that_are_no_text_are_named_with_what_to_do() {
     let utf_16: Vec<u8> = POEMS[0].encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (bytes, wanted) in [
-        (
-            b"PK\x03\x04\x14\0".as_slice(),
-            "poems.txt is a zip archive: unpack it",
-        ),
+        (b"PK\x03\x04\x14\0".as_slice(), "poems.txt is a zip archive: unpack it"),
         (b"\xfd7zXZ\0", "compressed by xz: unpack it"),
-        (
-            &[b"\xff\xfe", utf_16.as_slice()].concat(),
-            "iconv -f UTF-16 -t UTF-8",
-        ),
+        (&[b"\xff\xfe", utf_16.as_slice()].concat(), "iconv -f UTF-16 -t UTF-8"),
         (&utf_16, "iconv -f UTF-16LE -t UTF-8"),
         (b"[{\"paragraphs\": []}]", "is JSON: take its poems out"),
-        (
-            b"[{\"paragraphs\": []}]",
-            "`jq -r '.[].paragraphs | add' OLD > NEW`",
-        ),
+        (b"[{\"paragraphs\": []}]", "`jq -r '.[].paragraphs | add' OLD > NEW`"),
         (b"{\"text\": \"\"}\n", "`jq -r .text OLD > NEW`"),
         (b"[\"a\"]", "`jq -r '.[]' OLD > NEW`"),
         (b"%PDF-1.7", "is a PDF document"),
@@ -189,10 +176,8 @@ fn files_that_are_no_text_are_named_with_what_to_do() {
 #[test]
 fn poems_of_many_rows_are_kept_and_what_is_dropped_is_counted() {
     let rows = POEMS[0].replace('，', "？\r").replace('。', "！\r");
-    let text = format!(
-        "登鹳雀楼\r王之涣\r{rows}\r{}\r{}\r黄河入海。\r\r{rows}",
-        POEMS[1], POEMS[2]
-    );
+    let text =
+        format!("登鹳雀楼\r王之涣\r{rows}\r{}\r{}\r黄河入海。\r\r{rows}", POEMS[1], POEMS[2]);
     let corpus = read_text(text).unwrap();
     assert_eq!(corpus.poems, POEMS);
     let counts = corpus.counts;
@@ -211,10 +196,7 @@ fn sources_without_a_poem_are_refused() {
     let folder = tempdir().unwrap();
     let error = read(folder.path()).unwrap_err();
     assert!(matches!(error, CorpusError::Unreadable { .. }), "{error:?}");
-    assert!(
-        error.to_string().contains("has no file poet.tang.N.json"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("has no file poet.tang.N.json"), "{error}");
     let missing = folder.path().join("missing");
     let error = read(&missing).unwrap_err();
     assert!(
@@ -226,11 +208,7 @@ fn sources_without_a_poem_are_refused() {
 #[test]
 fn damaged_json_names_the_file() {
     let folder = collection("json");
-    fs::write(
-        folder.path().join("json/poet.tang.2000.json"),
-        &TWO.as_bytes()[..50],
-    )
-    .unwrap();
+    fs::write(folder.path().join("json/poet.tang.2000.json"), &TWO.as_bytes()[..50]).unwrap();
     let error = read(folder.path()).unwrap_err();
     assert!(matches!(error, CorpusError::Unreadable { .. }), "{error:?}");
     for wanted in ["poet.tang.2000.json is not a JSON array of poems", "EOF"] {
@@ -278,10 +256,7 @@ fn a_folder_is_read_as_far_as_a_collection_goes() {
         File::create(folder.path().join(format!("poet.tang.{number}.json"))).unwrap();
     }
     let error = read(folder.path()).unwrap_err().to_string();
-    assert!(
-        error.contains("more than 10000 files poet.tang.N.json"),
-        "{error}"
-    );
+    assert!(error.contains("more than 10000 files poet.tang.N.json"), "{error}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `data/traditional.tsv` comes from the published collection, and serves it well.
 
+#![cfg(test)]
+
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     fmt::Write,
@@ -28,12 +30,12 @@ impl Poem {
             character.filter(|c| is_han(*c)).unwrap_or('|')
         };
         let characters = self.simplified.iter().zip(&self.source).enumerate();
-        characters
-            .filter(|(_, (simplified, _))| is_han(**simplified))
-            .map(move |(index, (simplified, form))| {
+        characters.filter(|(_, (simplified, _))| is_han(**simplified)).map(
+            move |(index, (simplified, form))| {
                 let beside = [index.wrapping_sub(1), index + 1].map(neighbour);
                 (*simplified, *form, beside)
-            })
+            },
+        )
     }
 }
 
@@ -65,11 +67,7 @@ fn forms<'a>(poems: impl Iterator<Item = &'a Poem>) -> BTreeMap<char, Counts> {
     let listed = listed();
     let mut forms: BTreeMap<char, Counts> = BTreeMap::new();
     for (simplified, form, _) in poems.flat_map(Poem::characters) {
-        *forms
-            .entry(simplified)
-            .or_default()
-            .entry(form)
-            .or_default() += 1;
+        *forms.entry(simplified).or_default().entry(form).or_default() += 1;
     }
     for (simplified, counts) in &mut forms {
         let all: usize = counts.values().sum();
@@ -145,14 +143,9 @@ fn between(
     let mut between: BTreeMap<(char, char), String> = BTreeMap::new();
     for ((simplified, neighbours), (written, counts)) in counts {
         let most = commonest(&counts);
-        let is_form = forms
-            .get(&simplified)
-            .is_some_and(|f| f.contains_key(&most));
+        let is_form = forms.get(&simplified).is_some_and(|f| f.contains_key(&most));
         if is_form && counts[&most] > counts.get(&written).copied().unwrap_or(0) {
-            between
-                .entry((simplified, most))
-                .or_default()
-                .extend(neighbours);
+            between.entry((simplified, most)).or_default().extend(neighbours);
         }
     }
     between
@@ -177,9 +170,7 @@ fn written(
                     }
                 }
                 let groups = groups.iter().rev();
-                groups
-                    .map(|(count, all)| format!("{count}{all}"))
-                    .collect::<String>()
+                groups.map(|(count, all)| format!("{count}{all}")).collect::<String>()
             });
             let between = between.get(&(*simplified, form)).map_or("", |b| b);
             let row = format!("{simplified}\t{form}\t{count}\t{before}\t{after}\t{between}");
@@ -199,12 +190,8 @@ struct Changed {
 }
 
 fn changed(traditional: &Traditional, poems: &[&Poem]) -> Changed {
-    let mut sum = Changed {
-        poems: poems.len(),
-        changed_poems: 0,
-        characters: 0,
-        changed_characters: 0,
-    };
+    let mut sum =
+        Changed { poems: poems.len(), changed_poems: 0, characters: 0, changed_characters: 0 };
     for poem in poems {
         let simplified: String = poem.simplified.iter().collect();
         let written = traditional.convert(&simplified);

@@ -1,6 +1,8 @@
 //! Logits are the same bits alone and in a batch, on one thread and several, with the cache and
 //! without, and with the prompt cut anywhere.
 
+#![cfg(test)]
+
 use std::sync::Arc;
 
 use tang_checkpoint::{ModelConfig, Weights, parameters};
@@ -21,18 +23,10 @@ fn engines() -> Vec<Arc<Engine>> {
         feed_forward_width: 72,
         ..config
     };
-    let llama = |kv_heads| ModelConfig {
-        kv_heads,
-        ..small(ModelConfig::minimind_4l(VOCABULARY))
-    };
+    let llama = |kv_heads| ModelConfig { kv_heads, ..small(ModelConfig::minimind_4l(VOCABULARY)) };
     let gpt2 = small(ModelConfig::tang_4l(VOCABULARY));
-    let untied = ModelConfig {
-        tied_head: false,
-        ..llama(2)
-    };
-    [gpt2, llama(4), llama(2), llama(1), untied]
-        .map(|config| engine(&config))
-        .into()
+    let untied = ModelConfig { tied_head: false, ..llama(2) };
+    [gpt2, llama(4), llama(2), llama(1), untied].map(|config| engine(&config)).into()
 }
 
 /// Trained weights are far from their small starting values; these are, too.
@@ -48,9 +42,7 @@ fn engine(config: &ModelConfig) -> Arc<Engine> {
 }
 
 fn tokens(seed: usize, count: usize) -> Vec<TokenId> {
-    (0..count)
-        .map(|i| ((i * i * 5 + i * 3 + seed * 11) % VOCABULARY) as TokenId)
-        .collect()
+    (0..count).map(|i| ((i * i * 5 + i * 3 + seed * 11) % VOCABULARY) as TokenId).collect()
 }
 
 /// The bits of the logits at every position of a row, in one pass without a cache.
@@ -97,9 +89,7 @@ fn the_loss_of_random_weights_is_that_of_a_uniform_guess() {
         let row: Vec<TokenId> = (0..64).map(|i| (i * 97) % 6289).collect();
         decoder.start(1);
         let logits = decoder.position_logits(&row[..63]).unwrap();
-        let nats: f64 = (0..63)
-            .map(|position| -logits.log_prob(position, row[position + 1]))
-            .sum();
+        let nats: f64 = (0..63).map(|position| -logits.log_prob(position, row[position + 1])).sum();
         let (loss, uniform) = (nats / 63.0, 6289_f64.ln());
         assert!((loss / uniform - 1.0).abs() < 0.05, "{loss} {uniform}");
     }
@@ -144,16 +134,13 @@ fn any_batch_gives_each_row_the_bits_that_it_has_alone() {
     for engine in engines() {
         for batch in [2, 3, 4, 5, 9, 17] {
             for threads in [Threads::ONE, TWO, Threads::new(3)] {
-                let rows: Vec<Vec<TokenId>> = (0..batch)
-                    .map(|seed| tokens(seed, 1 + seed * 7 % 23))
-                    .collect();
+                let rows: Vec<Vec<TokenId>> =
+                    (0..batch).map(|seed| tokens(seed, 1 + seed * 7 % 23)).collect();
                 let prompts: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
                 let mut cached = CachedDecoder::new(&engine, threads);
                 let mut uncached = FullDecoder::new(&engine, threads);
-                let mut logits = [
-                    cached.prefill(&prompts).unwrap(),
-                    uncached.prefill(&prompts).unwrap(),
-                ];
+                let mut logits =
+                    [cached.prefill(&prompts).unwrap(), uncached.prefill(&prompts).unwrap()];
                 let mut texts = rows.clone();
                 for step in 0..3 {
                     for (index, text) in texts.iter_mut().enumerate() {
@@ -170,15 +157,9 @@ fn any_batch_gives_each_row_the_bits_that_it_has_alone() {
                         text.extend(tokens(index, step * (index % 2)));
                         new.push(first..text.len());
                     }
-                    let rows: Vec<&[TokenId]> = texts
-                        .iter()
-                        .zip(new)
-                        .map(|(text, new)| &text[new])
-                        .collect();
-                    logits = [
-                        cached.append(&rows).unwrap(),
-                        uncached.append(&rows).unwrap(),
-                    ];
+                    let rows: Vec<&[TokenId]> =
+                        texts.iter().zip(new).map(|(text, new)| &text[new]).collect();
+                    logits = [cached.append(&rows).unwrap(), uncached.append(&rows).unwrap()];
                 }
             }
         }
@@ -190,13 +171,7 @@ fn selected_and_truncated_rows_go_on_where_they_were() {
     for engine in engines() {
         let rows: Vec<Vec<TokenId>> = (0..4).map(|seed| tokens(seed, 3 + 5 * seed)).collect();
         let prompts: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
-        for order in [
-            &[0, 1, 2, 3][..],
-            &[3, 1],
-            &[2, 2, 0],
-            &[1, 0, 3, 2, 1],
-            &[],
-        ] {
+        for order in [&[0, 1, 2, 3][..], &[3, 1], &[2, 2, 0], &[1, 0, 3, 2, 1], &[]] {
             let mut decoder = CachedDecoder::new(&engine, TWO);
             decoder.prefill(&prompts).unwrap();
             decoder.select(order);
@@ -221,42 +196,24 @@ fn a_full_cache_is_an_error_and_stays_as_it_is() {
     let row = tokens(0, CONTEXT + 1);
     let mut decoder = CachedDecoder::new(&engine, Threads::ONE);
     let too_long = decoder.prefill(&[&row]);
-    assert!(matches!(
-        too_long,
-        Err(EngineError::TextTooLong {
-            length: 41,
-            context: 40
-        })
-    ));
+    assert!(matches!(too_long, Err(EngineError::TextTooLong { length: 41, context: 40 })));
     decoder.prefill(&[&row[..CONTEXT - 1]]).unwrap();
     decoder.decode(&[1]).unwrap();
     let full = decoder.decode(&[2]);
-    assert!(matches!(
-        full,
-        Err(EngineError::ContextFull {
-            held: 40,
-            added: 1,
-            capacity: 40
-        })
-    ));
+    assert!(matches!(full, Err(EngineError::ContextFull { held: 40, added: 1, capacity: 40 })));
     assert_eq!(decoder.cache().lengths(), [CONTEXT]);
 }
 
 #[test]
 fn rows_grow_with_their_tokens() {
-    let config = ModelConfig {
-        context: 1000,
-        ..*engines()[2].config()
-    };
+    let config = ModelConfig { context: 1000, ..*engines()[2].config() };
     let engine = engine(&config);
     let per_token = config.cache_bytes_per_token();
     let mut cache = KvCache::new(&config, 2);
     assert_eq!((cache.allocated_bytes(), cache.used_bytes()), (0, 0));
     cache.reserve(2, 20).unwrap();
     let rows = [tokens(0, 3), tokens(1, 5)];
-    engine
-        .forward(&[&rows[0], &rows[1]], &mut cache, Threads::ONE)
-        .unwrap();
+    engine.forward(&[&rows[0], &rows[1]], &mut cache, Threads::ONE).unwrap();
     // Memory is in blocks of 16 tokens.
     assert_eq!(cache.allocated_bytes(), 2 * 32 * per_token);
     assert_eq!(cache.used_bytes(), 8 * per_token);

@@ -1,6 +1,8 @@
 //! Models that Hugging Face transformers wrote give the logits and the greedy tokens that they give
 //! there.
 
+#![cfg(test)]
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -11,12 +13,7 @@ use tang_checkpoint::ModelFolder;
 use tang_engine::{CachedDecoder, Decoder, Engine, FullDecoder, KvCache, Threads};
 use tang_tokenizer::TokenId;
 
-const MODELS: [&str; 4] = [
-    "gpt2-tiny",
-    "llama-mha-tiny",
-    "llama-gqa-tiny",
-    "llama-mqa-tiny",
-];
+const MODELS: [&str; 4] = ["gpt2-tiny", "llama-mha-tiny", "llama-gqa-tiny", "llama-mqa-tiny"];
 const TOLERANCE: f32 = 1e-4;
 
 #[derive(Deserialize)]
@@ -29,9 +26,7 @@ struct Expected {
 }
 
 fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tang-checkpoint/tests/golden")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tang-checkpoint/tests/golden").join(name)
 }
 
 fn engine(folder: &Path) -> Arc<Engine> {
@@ -52,16 +47,10 @@ fn best(logits: &[f32]) -> TokenId {
 #[track_caller]
 fn assert_logits(engine: &Engine, expected: &Expected, name: &str) {
     let mut cache = KvCache::new(engine.config(), 1);
-    let hidden = engine
-        .forward(&[&expected.tokens], &mut cache, Threads::ONE)
-        .unwrap();
+    let hidden = engine.forward(&[&expected.tokens], &mut cache, Threads::ONE).unwrap();
     let logits = engine.logits(&hidden, Threads::ONE).unwrap();
     assert_eq!(logits.rows().len(), expected.logits.len());
-    for (got, wanted) in logits
-        .rows()
-        .flatten()
-        .zip(expected.logits.iter().flatten())
-    {
+    for (got, wanted) in logits.rows().flatten().zip(expected.logits.iter().flatten()) {
         assert!((got - wanted).abs() < TOLERANCE, "{name}: {got} {wanted}");
     }
 }

@@ -37,10 +37,7 @@ impl NewFile {
         let mut file = builder.tempfile_in(folder)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
-        Ok(Self {
-            temporary: file.into_temp_path(),
-            path: path.to_owned(),
-        })
+        Ok(Self { temporary: file.into_temp_path(), path: path.to_owned() })
     }
 
     /// The place of the file.

@@ -90,11 +90,7 @@ fn read_into(mut bytes: Vec<u8>, limit: u64, stream: impl Read) -> io::Result<Ve
 pub(crate) fn too_large(limit: u64) -> io::Error {
     const MIB: u64 = 1 << 20;
 
-    let limit = if limit < MIB {
-        format!("{limit} bytes")
-    } else {
-        format!("{} MiB", limit / MIB)
-    };
+    let limit = if limit < MIB { format!("{limit} bytes") } else { format!("{} MiB", limit / MIB) };
     let message = format!("it has more than {limit}, which no file of this kind has");
     io::Error::new(io::ErrorKind::FileTooLarge, message)
 }

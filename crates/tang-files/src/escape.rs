@@ -40,10 +40,7 @@ pub fn is_invisible(character: char) -> bool {
         | '\u{ffa0}'
         | '\u{e0100}'..='\u{e01ef}' => true,
         // After a letter, since the standard library escapes an accent at the beginning of a text.
-        _ => String::from_iter(['a', character])
-            .escape_debug()
-            .nth(2)
-            .is_some(),
+        _ => String::from_iter(['a', character]).escape_debug().nth(2).is_some(),
     }
 }
 
@@ -102,16 +99,10 @@ mod tests {
             ("\u{9b}31m\u{85}\u{7f}", r"\u{9b}31m\u{85}\u{7f}"),
             ("\u{2028}\u{2029}", r"\u{2028}\u{2029}"),
             ("a\u{a0}b\u{3000}c", r"a\u{a0}b\u{3000}c"),
-            (
-                "\u{e000}\u{f0000}\u{ffff}\u{378}",
-                r"\u{e000}\u{f0000}\u{ffff}\u{378}",
-            ),
+            ("\u{e000}\u{f0000}\u{ffff}\u{378}", r"\u{e000}\u{f0000}\u{ffff}\u{378}"),
             ("葛\u{e0100}\u{fe0f}", r"葛\u{e0100}\u{fe0f}"),
             ("\u{3164}\u{2800}\u{115f}", r"\u{3164}\u{2800}\u{115f}"),
-            (
-                "\u{2066}\u{200d}\u{ad}\u{e0041}",
-                r"\u{2066}\u{200d}\u{ad}\u{e0041}",
-            ),
+            ("\u{2066}\u{200d}\u{ad}\u{e0041}", r"\u{2066}\u{200d}\u{ad}\u{e0041}"),
             ("\u{301}", r"\u{301}"),
         ] {
             assert_eq!(escape_value(text), wanted);
@@ -142,14 +133,8 @@ mod tests {
         let text = format!("{}{}", "春".repeat(100), "眠".repeat(100));
         assert_eq!(escape_value(&text), text);
         let longer = format!("{}不{}", "春".repeat(100), "眠".repeat(100));
-        assert_eq!(
-            escape_value(&longer),
-            format!("{}…{}", "春".repeat(100), "眠".repeat(100))
-        );
+        assert_eq!(escape_value(&longer), format!("{}…{}", "春".repeat(100), "眠".repeat(100)));
         let hidden = "\u{200b}".repeat(100_000);
-        assert_eq!(
-            escape_value(&hidden).len(),
-            200 * r"\u{200b}".len() + '…'.len_utf8()
-        );
+        assert_eq!(escape_value(&hidden).len(), 200 * r"\u{200b}".len() + '…'.len_utf8());
     }
 }

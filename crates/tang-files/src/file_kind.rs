@@ -181,18 +181,12 @@ mod tests {
         for (bytes, kind) in [
             (b"PK\x03\x04\x14\0\0\0poems.txt".as_slice(), FileKind::ZIP),
             (b"PK\x05\x06\0\0", FileKind::ZIP),
-            (
-                b"PK\x03\x04\x14\0\0\0[Content_Types].xml",
-                FileKind::DOCUMENT,
-            ),
+            (b"PK\x03\x04\x14\0\0\0[Content_Types].xml", FileKind::DOCUMENT),
             (
                 b"PK\x03\x04\x14\0\0\0mimetypeapplication/vnd.oasis.opendocument.text",
                 FileKind::DOCUMENT,
             ),
-            (
-                b"PK\x03\x04\x14\0\0\0mimetypeapplication/epub+zip",
-                FileKind::EPUB,
-            ),
+            (b"PK\x03\x04\x14\0\0\0mimetypeapplication/epub+zip", FileKind::EPUB),
             (b"\x1f\x8b\x08", FileKind::GZIP),
             (b"\xfd7zXZ\0\0\x04", FileKind::XZ),
             (b"BZh91AY&SY", FileKind::BZIP2),
@@ -250,19 +244,8 @@ mod tests {
 
     #[test]
     fn it_says_what_to_do() {
-        assert_eq!(
-            FileKind::ZIP.to_string(),
-            "a zip archive: unpack it, for example `unzip OLD`"
-        );
-        assert!(
-            FileKind::UTF_16
-                .to_string()
-                .starts_with("UTF-16 text: convert it")
-        );
-        assert!(
-            FileKind::UTF_16
-                .to_string()
-                .contains("iconv -f UTF-16 -t UTF-8")
-        );
+        assert_eq!(FileKind::ZIP.to_string(), "a zip archive: unpack it, for example `unzip OLD`");
+        assert!(FileKind::UTF_16.to_string().starts_with("UTF-16 text: convert it"));
+        assert!(FileKind::UTF_16.to_string().contains("iconv -f UTF-16 -t UTF-8"));
     }
 }

@@ -4,10 +4,7 @@ use sha2::{Digest, Sha256};
 
 /// The SHA-256 of `bytes` in lower-case hexadecimal, as the `sha256sum` command prints it.
 pub fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

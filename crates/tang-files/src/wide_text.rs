@@ -53,22 +53,10 @@ mod tests {
     fn wide_characters_are_told_with_their_mark_and_without() {
         let marked = |mark: &[u8], text: Vec<u8>| [mark, &text].concat();
         for (bytes, kind) in [
-            (
-                marked(b"\xff\xfe", utf_16(u16::to_le_bytes)),
-                FileKind::UTF_16,
-            ),
-            (
-                marked(b"\xfe\xff", utf_16(u16::to_be_bytes)),
-                FileKind::UTF_16,
-            ),
-            (
-                marked(b"\xff\xfe\0\0", utf_32(u32::to_le_bytes)),
-                FileKind::UTF_32,
-            ),
-            (
-                marked(b"\0\0\xfe\xff", utf_32(u32::to_be_bytes)),
-                FileKind::UTF_32,
-            ),
+            (marked(b"\xff\xfe", utf_16(u16::to_le_bytes)), FileKind::UTF_16),
+            (marked(b"\xfe\xff", utf_16(u16::to_be_bytes)), FileKind::UTF_16),
+            (marked(b"\xff\xfe\0\0", utf_32(u32::to_le_bytes)), FileKind::UTF_32),
+            (marked(b"\0\0\xfe\xff", utf_32(u32::to_be_bytes)), FileKind::UTF_32),
             (utf_16(u16::to_le_bytes), FileKind::UTF_16_LE),
             (utf_16(u16::to_be_bytes), FileKind::UTF_16_BE),
             (utf_32(u32::to_le_bytes), FileKind::UTF_32_LE),
@@ -78,10 +66,8 @@ mod tests {
             assert_eq!(FileKind::of(&bytes.repeat(200)), Some(kind));
         }
         // No zero byte at all.
-        let dense: Vec<u8> = "白日依山尽，黄河入海流。"
-            .encode_utf16()
-            .flat_map(u16::to_le_bytes)
-            .collect();
+        let dense: Vec<u8> =
+            "白日依山尽，黄河入海流。".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(FileKind::of(&dense), Some(FileKind::UTF_16_LE));
     }
 }

@@ -8,11 +8,9 @@ use tang_generate::{GenerationConfig, Generator, Rules, Task};
 use tang_prosody::{Form, Template};
 use tang_tokenizer::Vocabulary;
 
+#[expect(clippy::print_stdout, reason = "an example prints")]
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../checkpoints/tang-4l"
-    ));
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../checkpoints/tang-4l"));
     let vocabulary = Vocabulary::load(folder)?;
     let (config, weights) = ModelFolder::open(folder)?.into_parts();
     let engine = Arc::new(Engine::pack(&config, &weights)?);

@@ -22,10 +22,7 @@ pub struct Task {
 impl Task {
     /// Writes a poem of any kind from nothing, freely.
     pub fn open() -> Self {
-        Self {
-            prompt: vec![NEWLINE],
-            verse: None,
-        }
+        Self { prompt: vec![NEWLINE], verse: None }
     }
 
     /// Goes on from the beginning of a poem, freely.
@@ -56,10 +53,7 @@ impl Task {
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
         let verse = Verse::new(template, rules, vocabulary)?;
-        Ok(Self {
-            verse: Some(Arc::new(verse)),
-            ..Self::open()
-        })
+        Ok(Self { verse: Some(Arc::new(verse)), ..Self::open() })
     }
 
     /// Writes the lines of `layout` freely.
@@ -109,11 +103,7 @@ impl Task {
             && characters > context
         {
             let lines = verse.layout.lines();
-            return Err(GenerateError::TooLong {
-                lines,
-                characters,
-                context,
-            });
+            return Err(GenerateError::TooLong { lines, characters, context });
         }
         let length = self.prompt.len();
         if length > context {
@@ -150,8 +140,7 @@ impl Task {
     /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid down, with or
     /// without the newline at its end.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
-        self.characters()
-            .is_some_and(|count| poem(history).len() >= count)
+        self.characters().is_some_and(|count| poem(history).len() >= count)
     }
 }
 
@@ -230,10 +219,7 @@ mod tests {
         let task = Task::acrostic("春眠不觉", Form::WuJue.into(), &vocabulary).unwrap();
         assert_eq!(task.prompt(), [NEWLINE]);
         let mask = task.mask(&[NEWLINE]).unwrap().unwrap();
-        assert_eq!(
-            mask.tokens().collect::<Vec<_>>(),
-            vocabulary.encode("春").unwrap()
-        );
+        assert_eq!(mask.tokens().collect::<Vec<_>>(), vocabulary.encode("春").unwrap());
         let mask = task.mask(&[NEWLINE, 3]).unwrap().unwrap();
         assert_eq!(mask.tokens().count(), 5, "any Han character");
     }

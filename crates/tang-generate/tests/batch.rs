@@ -1,5 +1,7 @@
 //! A batch gives each poem what it would be alone, and is kept full.
 
+#![cfg(test)]
+
 use std::sync::{Arc, Mutex};
 
 use tang_engine::{CacheBytes, CachedDecoder, Decoder, EngineError, FullDecoder, Logits, Threads};
@@ -25,10 +27,7 @@ fn a_batch_gives_what_each_row_gives_alone() {
             .take(8)
             .zip(0..)
             .map(|(task, seed)| {
-                let config = GenerationConfig {
-                    seed,
-                    ..config.clone()
-                };
+                let config = GenerationConfig { seed, ..config.clone() };
                 (task, config)
             })
             .collect();
@@ -37,9 +36,7 @@ fn a_batch_gives_what_each_row_gives_alone() {
             .map(|(task, config)| run(&mut CachedDecoder::new(&model, TWO), task, config))
             .collect();
         let sequences = || -> Vec<Sequence> {
-            all.iter()
-                .map(|(task, config)| Sequence::new(task.clone(), config).unwrap())
-                .collect()
+            all.iter().map(|(task, config)| Sequence::new(task.clone(), config).unwrap()).collect()
         };
         let tokens = |sequences: Vec<Sequence>| -> Vec<Vec<TokenId>> {
             sequences.iter().map(|s| s.tokens().to_vec()).collect()
@@ -75,10 +72,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.all
-            .lock()
-            .unwrap()
-            .push(std::mem::take(&mut self.rows));
+        self.all.lock().unwrap().push(std::mem::take(&mut self.rows));
     }
 }
 
@@ -185,7 +179,7 @@ fn a_place_that_becomes_free_is_taken_at_once() {
                 ended[0].tokens().to_vec()
             })
             .collect();
-        // What each prompt, its last token not counted, has in common with the text before it.
+        // The prefix that each prompt, without its last token, shares with the text before it.
         let pairs = sequences[1..].iter().zip(&alone);
         let in_common: usize = pairs
             .map(|(next, before)| {
@@ -201,10 +195,8 @@ fn a_place_that_becomes_free_is_taken_at_once() {
             let mut cached = Watched::new(CachedDecoder::new(&model, TWO), &all, usize::MAX);
             let waiting = || sequences.iter().cloned().map(Ok);
             let mut batch = Batch::with_places(&mut cached, waiting(), places);
-            let together: Vec<Vec<TokenId>> = batch
-                .by_ref()
-                .map(|sequence| sequence.unwrap().tokens().to_vec())
-                .collect();
+            let together: Vec<Vec<TokenId>> =
+                batch.by_ref().map(|sequence| sequence.unwrap().tokens().to_vec()).collect();
             assert_eq!(together, alone, "{places} places, {config:?}");
             let reused = batch.reused_tokens();
             if places == 1 {
@@ -269,14 +261,11 @@ fn an_error_of_the_decoder_comes_behind_what_is_done() {
             Sequence::new(Task::open(), &config)
         })
     };
-    // Of 4 places; each sequence takes 6 steps, one of them the prefill of the first.
+    // 4 places; each sequence takes 6 steps, one of them the prefill of the first.
     for steps in [0, 4, 5, 13] {
         let mut decoder = Watched::new(CachedDecoder::new(&model, TWO), &Arc::default(), steps);
         let mut results = Batch::with_places(&mut decoder, sequences(), 4);
-        let done: Vec<_> = results
-            .by_ref()
-            .take_while(|result| result.is_ok())
-            .collect();
+        let done: Vec<_> = results.by_ref().take_while(|result| result.is_ok()).collect();
         // Those of all threads that are in order before the first that failed.
         let wanted = (steps + 1) / 6 * 2..=(steps + 1) / 6 * 4;
         assert!(wanted.contains(&done.len()), "{steps}: {}", done.len());

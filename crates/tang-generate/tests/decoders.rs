@@ -1,5 +1,7 @@
 //! Decoders with and without a cache give the same poems, to the last place.
 
+#![cfg(test)]
+
 use std::sync::Arc;
 
 use tang_engine::{CachedDecoder, Decoder, FullDecoder, PrefixCache};
@@ -22,10 +24,7 @@ fn cache_changes_no_token() {
     for task in tasks(&vocabulary) {
         for config in configs() {
             for seed in 0..4 {
-                let config = GenerationConfig {
-                    seed,
-                    ..config.clone()
-                };
+                let config = GenerationConfig { seed, ..config.clone() };
                 let cached = run(&mut CachedDecoder::new(&model, TWO), &task, &config);
                 let full = run(&mut FullDecoder::new(&model, TWO), &task, &config);
                 assert_eq!(cached, full, "{config:?}");
@@ -46,10 +45,7 @@ fn a_decoder_is_as_new_after_a_generation() {
     let mut decoder = CachedDecoder::new(&model, TWO);
     run(&mut decoder, first, &config);
     let again = run(&mut decoder, second, &config);
-    assert_eq!(
-        again,
-        run(&mut CachedDecoder::new(&model, TWO), second, &config)
-    );
+    assert_eq!(again, run(&mut CachedDecoder::new(&model, TWO), second, &config));
 }
 
 #[test]
@@ -66,10 +62,7 @@ fn a_common_prefix_is_computed_once() {
         (vec!["七上"], 1),
         (vec!["七上三丈"], 1), // parts from the prefix at its fourth token
         (vec!["丈七上"], 3),
-        (
-            vec!["七上三丁丈万下", "七上三丁丈下", "七上三丁丈万下不与丏"],
-            2 + 1 + 5,
-        ),
+        (vec!["七上三丁丈万下", "七上三丁丈下", "七上三丁丈万下不与丏"], 2 + 1 + 5),
         (vec!["七上三丁丈万", "七上下", "七上三"], 4 + 1 + 1),
     ] {
         let prompts: Vec<Vec<TokenId>> = texts.iter().map(|text| ids(text)).collect();
@@ -90,10 +83,7 @@ fn a_common_prefix_is_computed_once() {
     }
     assert!(PrefixCache::new(&model, &[3; CONTEXT + 1], TWO).is_err());
     let full = [ids("七上三丁丈"), vec![3; CONTEXT]].concat();
-    assert!(
-        decoder.prefill(&[&full]).is_err(),
-        "too long behind the prefix"
-    );
+    assert!(decoder.prefill(&[&full]).is_err(), "too long behind the prefix");
 }
 
 #[test]
@@ -102,11 +92,8 @@ fn work_is_counted() {
     let model = model(&vocabulary);
     let task = Task::continuation("七上三", &vocabulary).unwrap();
     let (prompt, new) = (task.prompt().len(), 20);
-    let config = GenerationConfig {
-        max_new_tokens: new,
-        stop_at_end: false,
-        ..GenerationConfig::default()
-    };
+    let config =
+        GenerationConfig { max_new_tokens: new, stop_at_end: false, ..GenerationConfig::default() };
     let mut cached = CachedDecoder::new(&model, TWO);
     run(&mut cached, &task, &config);
     assert_eq!(cached.forwarded_tokens(), prompt + new - 1);
@@ -122,11 +109,8 @@ fn every_position_is_used_and_none_beyond() {
     let model = model(&vocabulary);
     let task = Task::continuation("七上三", &vocabulary).unwrap();
     let run_to = |max_new_tokens| {
-        let config = GenerationConfig {
-            max_new_tokens,
-            stop_at_end: false,
-            ..GenerationConfig::default()
-        };
+        let config =
+            GenerationConfig { max_new_tokens, stop_at_end: false, ..GenerationConfig::default() };
         let mut decoder = CachedDecoder::new(&model, TWO);
         let generator = Generator::new(&mut decoder, task.clone(), &config).unwrap();
         let sequence = generator.finish().unwrap();
@@ -137,20 +121,14 @@ fn every_position_is_used_and_none_beyond() {
     for total in [CONTEXT - 1, CONTEXT, CONTEXT + 1] {
         assert_eq!(run_to(total - prompt), (total, FinishReason::MaxNewTokens));
     }
-    assert_eq!(
-        run_to(CONTEXT + 2 - prompt),
-        (CONTEXT + 1, FinishReason::ContextFull)
-    );
+    assert_eq!(run_to(CONTEXT + 2 - prompt), (CONTEXT + 1, FinishReason::ContextFull));
 
     let long: String = std::iter::repeat_n('七', CONTEXT).collect();
     let long = Task::continuation(&long, &vocabulary).unwrap();
     let mut decoder = CachedDecoder::new(&model, TWO);
     let config = GenerationConfig::default();
     let mut generator = Generator::new(&mut decoder, long, &config).unwrap();
-    assert!(matches!(
-        generator.next(),
-        Some(Err(GenerateError::Engine(_)))
-    ));
+    assert!(matches!(generator.next(), Some(Err(GenerateError::Engine(_)))));
     assert!(generator.next().is_none(), "ends after an error");
 }
 
@@ -159,10 +137,8 @@ fn acrostics_keep_heads_and_lines() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
     for config in configs().into_iter().filter(|config| config.stop_at_end) {
-        for (heads, length) in [
-            ("七上丁丁", LineLength::Seven),
-            ("三七三七三", LineLength::Five),
-        ] {
+        for (heads, length) in [("七上丁丁", LineLength::Seven), ("三七三七三", LineLength::Five)]
+        {
             let lines = heads.chars().count();
             let task = Task::acrostic(heads, Layout::new(lines, length), &vocabulary).unwrap();
             let tokens = run(&mut CachedDecoder::new(&model, TWO), &task, &config);

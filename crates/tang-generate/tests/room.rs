@@ -1,5 +1,7 @@
 //! Memory for keys and values is set aside as far as it is needed, and refused where there is none.
 
+#![cfg(test)]
+
 use std::sync::Arc;
 
 use tang_engine::{CachedDecoder, Decoder, Engine, EngineError, FullDecoder, PrefixCache};
@@ -17,11 +19,7 @@ use support::{CONTEXT, TWO, model, model_with, vocabulary};
 const LONG: usize = 8192;
 
 fn config(max_new_tokens: usize, stop_at_end: bool) -> GenerationConfig {
-    GenerationConfig {
-        max_new_tokens,
-        stop_at_end,
-        ..GenerationConfig::default()
-    }
+    GenerationConfig { max_new_tokens, stop_at_end, ..GenerationConfig::default() }
 }
 
 fn run(decoder: &mut dyn Decoder, task: &Task, config: &GenerationConfig) -> Vec<TokenId> {
@@ -88,10 +86,7 @@ fn a_cache_that_grew_changes_no_token() {
     let task = Task::continuation("七上三", &vocabulary).unwrap();
     let wanted = run(&mut FullDecoder::new(&model, TWO), &task, &config);
     assert_eq!(wanted.len(), 304);
-    assert_eq!(
-        run(&mut CachedDecoder::new(&model, TWO), &task, &config),
-        wanted
-    );
+    assert_eq!(run(&mut CachedDecoder::new(&model, TWO), &task, &config), wanted);
     let prefix = Arc::new(PrefixCache::new(&model, &wanted[..3], TWO).unwrap());
     let mut decoder = CachedDecoder::with_prefix(prefix, TWO);
     assert_eq!(run(&mut decoder, &task, &config), wanted);
@@ -99,10 +94,7 @@ fn a_cache_that_grew_changes_no_token() {
     // Rows that join want more than those before them.
     let lengths = [3, 40, 300, 5, 200, 140];
     let sequences = lengths.iter().map(|length| {
-        let config = GenerationConfig {
-            max_new_tokens: *length,
-            ..config.clone()
-        };
+        let config = GenerationConfig { max_new_tokens: *length, ..config.clone() };
         Sequence::new(task.clone(), &config)
     });
     let mut decoder = CachedDecoder::new(&model, TWO);
@@ -117,11 +109,7 @@ fn long_prompts_of_many_rows_go_through_in_pieces() {
     let vocabulary = vocabulary();
     let model = model_with(&vocabulary, 1200);
     let rows: Vec<Vec<TokenId>> = (0..20)
-        .map(|row| {
-            (0..1000 + row)
-                .map(|i| (i * i + row) as TokenId % 97)
-                .collect()
-        })
+        .map(|row| (0..1000 + row).map(|i| (i * i + row) as TokenId % 97).collect())
         .collect();
     let prompts: Vec<&[TokenId]> = rows.iter().map(Vec::as_slice).collect();
     let mut cached = CachedDecoder::new(&model, TWO);
@@ -144,9 +132,7 @@ fn what_no_memory_can_hold_is_refused_before_any_work() {
     let task = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
     let start = Sequence::new(task.clone(), &config(usize::MAX, true)).unwrap();
     for beams in [1 << 40, usize::MAX] {
-        let error = beam_search(&mut decoder, start.clone(), beams)
-            .err()
-            .unwrap();
+        let error = beam_search(&mut decoder, start.clone(), beams).err().unwrap();
         let GenerateError::Engine(EngineError::CacheTooLarge { rows, tokens, .. }) = error else {
             panic!("{error}");
         };

@@ -1,5 +1,7 @@
 //! Beam search and best-of-N find likelier poems, the same ones with a cache and without.
 
+#![cfg(test)]
+
 use tang_engine::{CachedDecoder, FullDecoder};
 use tang_generate::{
     Batch, DeadEnd, GenerateError, GenerationConfig, Generator, Rule, Rules, Sequence, Task,
@@ -13,10 +15,7 @@ mod support;
 use support::{TWO, model, vocabulary};
 
 fn greedy() -> GenerationConfig {
-    GenerationConfig {
-        temperature: 0.0,
-        ..GenerationConfig::default()
-    }
+    GenerationConfig { temperature: 0.0, ..GenerationConfig::default() }
 }
 
 fn start(task: &Task) -> Sequence {
@@ -72,10 +71,7 @@ fn the_best_of_many_is_the_likeliest_and_the_first_is_the_plain_one() {
     let vocabulary = vocabulary();
     let model = model(&vocabulary);
     let task = Task::form(Form::WuJue.into(), &vocabulary).unwrap();
-    let config = GenerationConfig {
-        seed: 3,
-        ..GenerationConfig::default()
-    };
+    let config = GenerationConfig { seed: 3, ..GenerationConfig::default() };
     let mut decoder = CachedDecoder::new(&model, TWO);
     let mut scores = Vec::new();
     for count in [1, 2, 8, 70] {
@@ -92,10 +88,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     // Six characters are not enough for ten places without a repetition, unless some are doubled.
     let vocabulary = Vocabulary::from_texts(["一丁七万丈三"]);
     let model = model(&vocabulary);
-    let rules = Rules {
-        no_repeat: true,
-        ..Rules::default()
-    };
+    let rules = Rules { no_repeat: true, ..Rules::default() };
     let short = Template::free(Layout::new(1, LineLength::Five));
     let long = Template::free(Layout::new(4, LineLength::Five));
     let task = |template| Task::verse(template, &rules, &vocabulary).unwrap();
@@ -110,12 +103,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     assert!(met.line * 5 + met.column >= 6, "{met:?}");
     let (rule, left) = (Rule::NoRepeat, 6);
     let others = vec![Rule::Form];
-    let wanted = DeadEnd {
-        rule,
-        left,
-        others,
-        ..met.clone()
-    };
+    let wanted = DeadEnd { rule, left, others, ..met.clone() };
     assert_eq!(*met, wanted);
     let short = outcomes[1].as_ref().unwrap();
     assert!(outcomes.len() == 2 && short.finish_reason().is_some());

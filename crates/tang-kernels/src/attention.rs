@@ -75,9 +75,7 @@ impl AttentionShape {
 /// If the projection has another size.
 pub fn attention(projection: &[f32], shape: AttentionShape) -> Vec<f32> {
     shape.check(projection);
-    let AttentionShape {
-        length, head_dim, ..
-    } = shape;
+    let AttentionShape { length, head_dim, .. } = shape;
     let (columns, width) = (shape.columns(), shape.width());
     let arch = Arch::new();
     let mut output = vec![0.0; shape.batch * length * width];
@@ -113,10 +111,7 @@ pub fn attention(projection: &[f32], shape: AttentionShape) -> Vec<f32> {
                     causal_softmax(scores, stride, start);
                     // attended[t, d] = sum over s of scores[t, s] v[s, d]
                     transpose(scores, stride, seen, &mut scores_t);
-                    let probabilities = Rows {
-                        values: &scores_t[..seen * ROWS],
-                        stride: ROWS,
-                    };
+                    let probabilities = Rows { values: &scores_t[..seen * ROWS], stride: ROWS };
                     attended.set_product(arch, probabilities, values.rows(0, seen, 0));
                     let rows = output.chunks_exact_mut(width).skip(start).take(ROWS);
                     for (to, from) in rows.zip(attended.values.chunks_exact(attended.stride)) {

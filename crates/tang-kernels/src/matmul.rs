@@ -37,10 +37,7 @@ pub(crate) struct Columns<'a> {
 impl Matrix {
     pub(crate) fn new(rows: usize, columns: usize) -> Self {
         let stride = columns.next_multiple_of(COLUMNS);
-        Self {
-            values: vec![0.0; rows.next_multiple_of(COLUMNS) * stride],
-            stride,
-        }
+        Self { values: vec![0.0; rows.next_multiple_of(COLUMNS) * stride], stride }
     }
 
     /// The `rows` rows after the first `from`, from `column` on.
@@ -109,13 +106,7 @@ pub(crate) fn product(
     out: &mut [f32],
     stride: usize,
 ) {
-    arch.dispatch(Product {
-        left,
-        right,
-        columns,
-        out,
-        stride,
-    });
+    arch.dispatch(Product { left, right, columns, out, stride });
 }
 
 struct Product<'a, 'b> {

@@ -136,11 +136,7 @@ pub fn bench_cache(
         })
     });
     let models = models.collect::<Result<_, LabError>>()?;
-    Ok(BenchCache {
-        provenance,
-        plan,
-        models,
-    })
+    Ok(BenchCache { provenance, plan, models })
 }
 
 impl Proof {
@@ -153,14 +149,7 @@ impl Proof {
         let fresh = fresh_runs(lab)?;
         lab.note("counting tokens and bytes");
         let (counting, bytes) = (counting(lab)?, cache_memory(lab)?);
-        Ok(Self {
-            exactness,
-            paths,
-            batch,
-            fresh,
-            counting,
-            bytes,
-        })
+        Ok(Self { exactness, paths, batch, fresh, counting, bytes })
     }
 }
 
@@ -253,12 +242,8 @@ impl fmt::Display for BenchCache {
             let (poems, paths) = (&own.exactness, &own.paths);
             format!("- {poems}\n- {paths}\n- {}\n- {}", own.batch, own.fresh)
         })?;
-        section("It saves work", COUNTING, &|model| {
-            model.proof.counting.to_string()
-        })?;
-        section("It takes memory", BYTES, &|model| {
-            model.proof.bytes.to_string()
-        })?;
+        section("It saves work", COUNTING, &|model| model.proof.counting.to_string())?;
+        section("It takes memory", BYTES, &|model| model.proof.bytes.to_string())?;
         section("Shared heads take less", SHARING, &|model| {
             let plot = image("memory against length", &memory_file(&model.name));
             format!("{}\n\n{plot}", model.proof.bytes.sharing_table())
@@ -268,10 +253,7 @@ impl fmt::Display for BenchCache {
             let plot = image("time against length", &time_file(&model.name));
             format!("{}\n\n{plot}", each_series(model, LengthSeries::totals))
         })?;
-        let growth = format!(
-            "{GROWTH}\n\n{}",
-            image("speed-up against length", SPEED_UP_FILE)
-        );
+        let growth = format!("{GROWTH}\n\n{}", image("speed-up against length", SPEED_UP_FILE));
         section("How it grows", &growth, &|model| {
             let series = &model.timing.long;
             format!("{}:\n\n{}", series.subject, series.exponents())
@@ -279,15 +261,9 @@ impl fmt::Display for BenchCache {
         section("The first token and the later ones", TOKENS, &|model| {
             each_series(model, LengthSeries::tokens)
         })?;
-        section("What it does not help", LIMITS, &|model| {
-            prefill_table(&model.timing.prefill)
-        })?;
-        section("A common prefix is paid for once", PREFIX, &|model| {
-            model.prefix.to_string()
-        })?;
-        section("What sampling does", SAMPLING, &|model| {
-            model.sampling.to_string()
-        })
+        section("What it does not help", LIMITS, &|model| prefill_table(&model.timing.prefill))?;
+        section("A common prefix is paid for once", PREFIX, &|model| model.prefix.to_string())?;
+        section("What sampling does", SAMPLING, &|model| model.sampling.to_string())
     }
 }
 
@@ -301,11 +277,7 @@ fn runs(runs: usize) -> String {
 /// The tables of both series of a model, each under the network that it was measured on.
 fn each_series(model: &ModelBench, table: fn(&LengthSeries) -> String) -> String {
     let titled = |series: &LengthSeries| format!("{}:\n\n{}", series.subject, table(series));
-    format!(
-        "{}\n\n{}",
-        titled(&model.timing.trained),
-        titled(&model.timing.long)
-    )
+    format!("{}\n\n{}", titled(&model.timing.trained), titled(&model.timing.long))
 }
 
 /// An image in the folder of the page; the brackets are for names with spaces.
@@ -332,10 +304,7 @@ pub fn check_report(path: &Path) -> Result<(), LabError> {
 ///
 /// Those of [`bench_cache`](crate::bench_cache).
 pub fn report(lab: &LabModel, quick: bool) -> Result<String, LabError> {
-    let full = BenchPlan {
-        cases: 200,
-        ..BenchPlan::FULL
-    };
+    let full = BenchPlan { cases: 200, ..BenchPlan::FULL };
     let plan = if quick { BenchPlan::QUICK } else { full };
     lab.note("cache exactness: every length");
     let paths = cache_paths(lab)?;

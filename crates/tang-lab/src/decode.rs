@@ -37,20 +37,10 @@ pub struct DecodePlan {
 
 impl DecodePlan {
     /// Some ten seconds per model.
-    pub const FULL: Self = Self {
-        runs: 9,
-        starts: 20,
-        characters: 120,
-        batches: &[1, 4, 16, 64],
-    };
+    pub const FULL: Self = Self { runs: 9, starts: 20, characters: 120, batches: &[1, 4, 16, 64] };
 
     /// Every measurement, in a second or two; its times say little.
-    pub const QUICK: Self = Self {
-        runs: 2,
-        starts: 2,
-        characters: 16,
-        batches: &[1, 4],
-    };
+    pub const QUICK: Self = Self { runs: 2, starts: 2, characters: 16, batches: &[1, 4] };
 }
 
 /// The measurements. They display themselves as a Markdown page.
@@ -121,12 +111,7 @@ pub fn bench_decode(
         })
     });
     let models = models.collect::<Result<_, LabError>>()?;
-    Ok(BenchDecode {
-        provenance,
-        plan,
-        program_bytes: Bytes(metadata.len()),
-        models,
-    })
+    Ok(BenchDecode { provenance, plan, program_bytes: Bytes(metadata.len()), models })
 }
 
 impl Report for BenchDecode {
@@ -180,27 +165,18 @@ impl fmt::Display for BenchDecode {
             brackets).\n\n## One text\n\n{characters} characters from a newline, sampling included."
         )?;
         for model in &self.models {
-            write!(
-                f,
-                "\n\n### {}\n\n{}",
-                model.name,
-                model.one_text(characters)
-            )?;
+            write!(f, "\n\n### {}\n\n{}", model.name, model.one_text(characters))?;
         }
         let plot = image("characters per second", BATCH_FILE);
         write!(f, "\n\n## Many texts at once\n\n{plot}")?;
         for model in &self.models {
             write!(f, "\n\n### {}\n\n{}", model.name, model.many_texts())?;
         }
-        let whole_runs = self.models.iter().map(
-            |ModelDecode {
-                 name, cold_start, ..
-             }| {
-                let peak = cold_start.peak_bytes;
-                let peak = peak.map_or("unknown".to_owned(), |bytes| bytes.to_string());
-                format!("{name} | {} | {peak}", cold_start.time)
-            },
-        );
+        let whole_runs = self.models.iter().map(|ModelDecode { name, cold_start, .. }| {
+            let peak = cold_start.peak_bytes;
+            let peak = peak.map_or("unknown".to_owned(), |bytes| bytes.to_string());
+            format!("{name} | {} | {peak}", cold_start.time)
+        });
         write!(
             f,
             "\n\n## A whole run\n\n`tang acrostic` as a process of its own, {starts} times.\n\n{}",
@@ -224,19 +200,14 @@ impl ModelDecode {
         let token = per_token(uncached.median_ms);
         let uncached = format!("without | {uncached} | {token:.3} | - | -");
         let torch =
-            self.torch.iter().flat_map(
-                |TorchPeer {
-                     torch,
-                     threads,
-                     cached_ms,
-                     uncached_ms,
-                 }| {
-                    [("with a cache", cached_ms), ("without", uncached_ms)].map(|(way, ms)| {
-                let token = per_token(*ms);
-                format!("PyTorch {torch} {way}, threads: {threads} | {ms:.1} | {token:.3} | - | -")
-            })
-                },
-            );
+            self.torch.iter().flat_map(|TorchPeer { torch, threads, cached_ms, uncached_ms }| {
+                [("with a cache", cached_ms), ("without", uncached_ms)].map(|(way, ms)| {
+                    let token = per_token(*ms);
+                    format!(
+                        "PyTorch {torch} {way}, threads: {threads} | {ms:.1} | {token:.3} | - | -"
+                    )
+                })
+            });
         let header = ": | text, ms | token, ms | floor, ms | token / floor";
         format!(
             "{} of weights per token.\n\n{}",
@@ -250,14 +221,8 @@ impl ModelDecode {
         let rows = batches.iter().map(|batch| {
             let (rows, time, speed) = (batch.rows, batch.time, batch.characters_per_second);
             let of_first = times(speed / batches[0].characters_per_second);
-            format!(
-                "{rows} | {time} | {} | {of_first}",
-                count(speed.round() as usize)
-            )
+            format!("{rows} | {time} | {} | {of_first}", count(speed.round() as usize))
         });
-        table(
-            "texts | all, ms | characters per second | of one text's",
-            rows,
-        )
+        table("texts | all, ms | characters per second | of one text's", rows)
     }
 }

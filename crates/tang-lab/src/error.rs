@@ -72,10 +72,6 @@ impl LabError {
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::File {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::File { action, path, source }
     }
 }

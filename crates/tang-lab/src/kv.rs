@@ -120,25 +120,15 @@ impl KvCost {
             weight_bytes,
             memory,
             cache: cost(&geometry)?,
-            lengths: lengths
-                .filter(|tokens| *tokens > 0)
-                .map(at)
-                .collect::<Result<_, _>>()?,
-            variants: geometry
-                .variants()
-                .iter()
-                .map(cost)
-                .collect::<Result<_, _>>()?,
+            lengths: lengths.filter(|tokens| *tokens > 0).map(at).collect::<Result<_, _>>()?,
+            variants: geometry.variants().iter().map(cost).collect::<Result<_, _>>()?,
         })
     }
 
     fn summary_table(&self) -> String {
         let (own, weights) = (&self.cache, self.weight_bytes);
         let (per_token, bytes, flop) = (own.bytes_per_token, own.bytes, own.flop_per_byte);
-        let (width, crossover) = (
-            self.geometry.dtype.bytes(),
-            HumanCount(own.crossover_tokens),
-        );
+        let (width, crossover) = (self.geometry.dtype.bytes(), HumanCount(own.crossover_tokens));
         let mut rows = vec![
             format!("cache per token | {per_token} | 2 x L x g x d x {width} bytes"),
             format!("cache of n tokens | {bytes} |"),
@@ -157,9 +147,7 @@ impl KvCost {
                 Some(left) => format!("{} are left beside the weights", Bytes(left)),
             };
             let sequences = HumanCount(sequences);
-            rows.push(format!(
-                "sequences of n tokens in {memory} | {sequences} | {how}"
-            ));
+            rows.push(format!("sequences of n tokens in {memory} | {sequences} | {how}"));
         }
         table(":quantity | value | :how", rows)
     }
@@ -197,8 +185,7 @@ impl KvCost {
     }
 
     fn memory_column(&self) -> String {
-        self.memory
-            .map_or(String::new(), |memory| format!(" | sequences in {memory}"))
+        self.memory.map_or(String::new(), |memory| format!(" | sequences in {memory}"))
     }
 
     fn fitting(&self, sequences: Option<u64>) -> String {
@@ -249,10 +236,7 @@ mod tests {
     }
 
     fn llama(kv_heads: u64) -> KvCost {
-        let geometry = KvGeometry {
-            kv_heads,
-            ..preset("llama-7b")
-        };
+        let geometry = KvGeometry { kv_heads, ..preset("llama-7b") };
         KvCost::of(geometry, 4096, None).unwrap()
     }
 
@@ -264,12 +248,7 @@ mod tests {
             (1, "16 KiB", "64 MiB", 786_432, "0.016", "0.06"),
         ] {
             let cost = llama(kv_heads);
-            let CacheCost {
-                bytes_per_token,
-                bytes,
-                crossover_tokens,
-                ..
-            } = cost.cache;
+            let CacheCost { bytes_per_token, bytes, crossover_tokens, .. } = cost.cache;
             assert_eq!(bytes_per_token.to_string(), a_token);
             assert_eq!(bytes.to_string(), at_4096);
             assert_eq!(crossover_tokens, crossover);
@@ -323,18 +302,10 @@ mod tests {
     fn sequences_fit_beside_the_weights() {
         let geometry = preset("llama-7b");
         for (memory, sequences, said) in [
-            (
-                24_u64 << 30,
-                6,
-                "| 6 | 12 GiB are left beside the weights |",
-            ),
+            (24_u64 << 30, 6, "| 6 | 12 GiB are left beside the weights |"),
             ((14 << 30) - 1, 0, "| 0 | 2.00 GiB are left"),
             (12 << 30, 0, "| 0 | 0 B are left"),
-            (
-                8 << 30,
-                0,
-                "| 0 | the weights alone do not fit: they take 12 GiB |",
-            ),
+            (8 << 30, 0, "| 0 | the weights alone do not fit: they take 12 GiB |"),
         ] {
             let cost = KvCost::of(geometry, 4096, Some(Bytes(memory))).unwrap();
             assert_eq!(cost.cache.sequences, Some(sequences));
@@ -382,12 +353,9 @@ mod tests {
 
     #[test]
     fn ratios_have_a_decimal_where_they_need_one() {
-        for (value, text) in [
-            (1366.0, "1,366"),
-            (2048.5, "2,048.5"),
-            (171.0 + 1.0 / 3.0, "171.3"),
-            (0.97, "1"),
-        ] {
+        for (value, text) in
+            [(1366.0, "1,366"), (2048.5, "2,048.5"), (171.0 + 1.0 / 3.0, "171.3"), (0.97, "1")]
+        {
             assert_eq!(ratio(value), text);
         }
     }

@@ -22,11 +22,7 @@ pub(crate) fn table(header: &str, rows: impl IntoIterator<Item = String>) -> Str
     let columns: Vec<&str> = header.split(" | ").collect();
     let name = |column: &&'_ str| column.trim_start_matches(':').to_owned();
     let rule = |column: &&str| {
-        if column.starts_with(':') {
-            "---|"
-        } else {
-            "---:|"
-        }
+        if column.starts_with(':') { "---|" } else { "---:|" }
     };
     let names: Vec<String> = columns.iter().map(name).collect();
     let mut lines = vec![
@@ -44,11 +40,7 @@ pub(crate) fn count(number: usize) -> HumanCount {
 
 /// A factor with one decimal, or none from 10 on: 2.2x, 17x.
 pub(crate) fn times(factor: f64) -> String {
-    if factor < 10.0 {
-        format!("{factor:.1}x")
-    } else {
-        format!("{}x", factor.round())
-    }
+    if factor < 10.0 { format!("{factor:.1}x") } else { format!("{}x", factor.round()) }
 }
 
 /// A number with some decimals, or `-` for none.
@@ -83,9 +75,7 @@ impl FromStr for Bytes {
         let size = text.trim();
         let end = size.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, unit) = size.split_at(end.unwrap_or(size.len()));
-        let scale = UNITS
-            .iter()
-            .position(|name| name.eq_ignore_ascii_case(unit.trim_start()));
+        let scale = UNITS.iter().position(|name| name.eq_ignore_ascii_case(unit.trim_start()));
         let bytes = number.parse::<f64>().ok().zip(scale);
         let bytes = bytes.map(|(number, power)| number * 1024_f64.powi(power as i32));
         // The largest u64 rounds up to 2^64 as a float, which is one too many.
@@ -165,11 +155,7 @@ fn check_measurement(folder: &Path) -> Result<(), LabError> {
 /// Checks that a page is missing, or has this line, as an older page of the same kind does.
 pub(crate) fn check_page(path: &Path, line: &str) -> Result<(), LabError> {
     let bytes = read_if_file(path)?;
-    let is_older = |bytes: &[u8]| {
-        String::from_utf8_lossy(bytes)
-            .lines()
-            .any(|own| own == line)
-    };
+    let is_older = |bytes: &[u8]| String::from_utf8_lossy(bytes).lines().any(|own| own == line);
     replaceable(path, bytes.is_none_or(|bytes| is_older(&bytes)))
 }
 
@@ -188,9 +174,7 @@ fn read_if_file(path: &Path) -> Result<Option<Vec<u8>>, LabError> {
     if !path.is_file() {
         return Ok(None);
     }
-    read_bounded(path)
-        .map(Some)
-        .map_err(LabError::file("read", path))
+    read_bounded(path).map(Some).map_err(LabError::file("read", path))
 }
 
 #[cfg(test)]
@@ -213,10 +197,7 @@ mod tests {
 
     #[test]
     fn large_factors_are_whole() {
-        assert_eq!(
-            [2.24, 9.94, 16.5, 55.8].map(times),
-            ["2.2x", "9.9x", "17x", "56x"]
-        );
+        assert_eq!([2.24, 9.94, 16.5, 55.8].map(times), ["2.2x", "9.9x", "17x", "56x"]);
     }
 
     #[test]
@@ -237,12 +218,9 @@ mod tests {
 
     #[test]
     fn a_size_is_read_with_its_unit() {
-        for (text, bytes) in [
-            ("24GiB", 24 << 30),
-            (" 1.5 tib ", 3 << 39),
-            ("1B", 1),
-            ("15.5EiB", 31 << 59),
-        ] {
+        for (text, bytes) in
+            [("24GiB", 24 << 30), (" 1.5 tib ", 3 << 39), ("1B", 1), ("15.5EiB", 31 << 59)]
+        {
             assert_eq!(text.parse::<Bytes>().unwrap(), Bytes(bytes), "{text}");
         }
     }

@@ -108,10 +108,7 @@ impl Growth {
     /// The growth over points in order of length; `None` where there is no [`PowerLaw`].
     pub fn of(points: &[(f64, f64)]) -> Option<Self> {
         let last_two = &points[points.len().saturating_sub(2)..];
-        Some(Self {
-            all: PowerLaw::fit(points)?,
-            longest: PowerLaw::fit(last_two)?,
-        })
+        Some(Self { all: PowerLaw::fit(points)?, longest: PowerLaw::fit(last_two)? })
     }
 }
 
@@ -157,10 +154,7 @@ mod tests {
         for (factor, exponent) in [(3.0, 2.0), (0.25, 1.0), (7.0, 0.0), (1.0, -1.5)] {
             let points = [32.0, 64.0, 120.0, 500.0].map(|n: f64| (n, factor * n.powf(exponent)));
             let fit = PowerLaw::fit(&points).unwrap();
-            assert!(
-                close(fit.factor, factor) && close(fit.exponent, exponent),
-                "{fit:?}"
-            );
+            assert!(close(fit.factor, factor) && close(fit.exponent, exponent), "{fit:?}");
         }
     }
 
@@ -177,10 +171,7 @@ mod tests {
         // Off by the same factor up and down at the same place: the line stays.
         let points = [(1.0, 2.0), (1.0, 0.5), (4.0, 8.0), (4.0, 2.0)];
         let fit = PowerLaw::fit(&points).unwrap();
-        assert!(
-            close(fit.factor, 1.0) && close(fit.exponent, 1.0),
-            "{fit:?}"
-        );
+        assert!(close(fit.factor, 1.0) && close(fit.exponent, 1.0), "{fit:?}");
     }
 
     #[test]

@@ -65,11 +65,7 @@ impl LabModel {
         config: &GenerationConfig,
     ) -> Result<Vec<Sequence>, LabError> {
         let sequence = |(task, seed)| Sequence::new(task, &seeded(config, seed));
-        let sequences = tasks
-            .into_iter()
-            .zip(0..)
-            .map(sequence)
-            .collect::<Result<_, _>>()?;
+        let sequences = tasks.into_iter().zip(0..).map(sequence).collect::<Result<_, _>>()?;
         Ok(generate_batch(&mut *self.cached(), sequences)?)
     }
 
@@ -88,10 +84,7 @@ impl LabModel {
         &self,
         context: usize,
     ) -> Result<(Self, Subject), EngineError> {
-        let config = ModelConfig {
-            context,
-            ..*self.model.config()
-        };
+        let config = ModelConfig { context, ..*self.model.config() };
         let weights = Weights::random(&config, 0);
         let lab = Self {
             model: self.model.of_weights(&config, &weights)?,
@@ -107,10 +100,7 @@ impl LabModel {
 
     /// The description of figures that are measured on this model.
     pub(crate) fn subject(&self) -> Subject {
-        Subject {
-            random_weights: false,
-            context: self.context(),
-        }
+        Subject { random_weights: false, context: self.context() }
     }
 
     /// A task whose prompt has `tokens` tokens: the newline, then characters of the vocabulary in
@@ -118,11 +108,7 @@ impl LabModel {
     pub(crate) fn prompt(&self, tokens: usize) -> Result<Task, GenerateError> {
         let characters: Vec<char> = self.vocabulary.iter().skip(1).map(|(_, c)| c).collect();
         let text: String = characters.into_iter().cycle().take(tokens - 1).collect();
-        if text.is_empty() {
-            Ok(Task::open())
-        } else {
-            Task::continuation(&text, &self.vocabulary)
-        }
+        if text.is_empty() { Ok(Task::open()) } else { Task::continuation(&text, &self.vocabulary) }
     }
 }
 
@@ -136,11 +122,7 @@ pub(crate) struct Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let weights = if self.random_weights {
-            "random weights"
-        } else {
-            "trained"
-        };
+        let weights = if self.random_weights { "random weights" } else { "trained" };
         write!(f, "{weights}, context {}", self.context)
     }
 }
@@ -213,9 +195,7 @@ impl Machine {
     pub fn this() -> Self {
         let arch = env::consts::ARCH;
         let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let name = cpus
-            .lines()
-            .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+        let name = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
         Self {
             processor: name.map_or(arch, |(_, name)| name.trim()).to_owned(),
             cores: thread::available_parallelism().map_or(1, usize::from),
@@ -261,12 +241,7 @@ const BURN: Option<&str> = None;
 impl Provenance {
     /// This program on this machine, and the name of the device that computes.
     pub fn this(device: String, commit: Option<Commit>) -> Self {
-        Self {
-            machine: Machine::this(),
-            device,
-            burn: BURN,
-            commit,
-        }
+        Self { machine: Machine::this(), device, burn: BURN, commit }
     }
 }
 
@@ -279,10 +254,7 @@ impl fmt::Display for Provenance {
         let (id, note) = match &self.commit {
             None => ("unknown", ""),
             Some(Commit { id, modified: true }) => (id.as_str(), " with uncommitted changes"),
-            Some(Commit {
-                id,
-                modified: false,
-            }) => (id.as_str(), ""),
+            Some(Commit { id, modified: false }) => (id.as_str(), ""),
         };
         write!(f, "\n- commit: {id}{note}")
     }
@@ -292,9 +264,7 @@ impl fmt::Display for Provenance {
 /// `/proc`.
 pub fn peak_memory(process: u32) -> Option<Bytes> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes(kibibytes * 1024))
 }
@@ -317,10 +287,7 @@ mod tests {
     fn random_weights_keep_all_but_the_context() {
         let lab = small(ModelConfig::minimind_4l);
         let (random, subject) = lab.with_random_weights(256).unwrap();
-        let wanted = ModelConfig {
-            context: 256,
-            ..*lab.model.config()
-        };
+        let wanted = ModelConfig { context: 256, ..*lab.model.config() };
         assert_eq!(*random.model.config(), wanted);
         assert_eq!(subject.to_string(), "random weights, context 256");
         assert_eq!(lab.subject().to_string(), "trained, context 48");
@@ -343,12 +310,7 @@ mod tests {
     #[test]
     fn uncommitted_changes_are_marked() {
         let shown = |commit| Provenance::this("CPU".to_owned(), commit).to_string();
-        let commit = |modified| {
-            Some(Commit {
-                id: "0123abcd".to_owned(),
-                modified,
-            })
-        };
+        let commit = |modified| Some(Commit { id: "0123abcd".to_owned(), modified });
         assert!(shown(commit(true)).ends_with("0123abcd with uncommitted changes"));
         assert!(shown(commit(false)).ends_with("commit: 0123abcd"));
         assert!(shown(None).ends_with("commit: unknown"));

@@ -129,9 +129,7 @@ pub fn bench_train(
 impl TrainPlan {
     /// Tokens per second of a run that ends before its first evaluation.
     fn short_run(&self, split: Split, batch_tokens: usize) -> Result<f64, LabError> {
-        let folder = tempfile::Builder::new()
-            .prefix("short-run-")
-            .tempdir_in(&self.out);
+        let folder = tempfile::Builder::new().prefix("short-run-").tempdir_in(&self.out);
         let folder = folder.map_err(LabError::file("create a folder in", &self.out))?;
         let config = TrainConfig {
             batch_tokens,
@@ -140,23 +138,14 @@ impl TrainPlan {
             // Without dropout, which the peer does not have either.
             ..Preset::Quick.config()
         };
-        let mut watch = StopAfter {
-            steps: self.steps,
-            tokens_per_second: 0.0,
-        };
+        let mut watch = StopAfter { steps: self.steps, tokens_per_second: 0.0 };
         self.start(config, split, folder.path())?.run(&mut watch)?;
         Ok(watch.tokens_per_second)
     }
 
     fn start(&self, config: TrainConfig, split: Split, folder: &Path) -> Result<Trainer, LabError> {
         // The trainer takes the size of the vocabulary from the corpus.
-        Ok(Trainer::start(
-            config,
-            self.model.config(1),
-            split,
-            folder,
-            &device::cpu(),
-        )?)
+        Ok(Trainer::start(config, self.model.config(1), split, folder, &device::cpu())?)
     }
 }
 
@@ -169,11 +158,7 @@ struct StopAfter {
 impl Observer for StopAfter {
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()> {
         self.tokens_per_second = report.tokens as f64 / report.train_seconds;
-        if report.step < self.steps {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
+        if report.step < self.steps { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     fn on_evaluation(&mut self, _: &StepReport, _: &Evaluation, _: &Arc<Engine>) {}
@@ -195,9 +180,7 @@ impl fmt::Display for BenchTrain {
                 None => "-".to_owned(),
             };
             let [ours, peer] = [&row.ours, &row.peer].map(|values| speed(values));
-            let ratio = row
-                .ratio()
-                .map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
+            let ratio = row.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.2}x"));
             let (tokens, turns) = (count(row.tokens_a_step), row.ours.len());
             format!("{tokens} | {turns} | {ours} | {peer} | {ratio}")
         });
@@ -222,11 +205,8 @@ mod tests {
 
     #[test]
     fn compares_medians() {
-        let mut row = Throughput {
-            tokens_a_step: 8192,
-            ours: vec![30.0, 10.0, 20.0],
-            peer: vec![5.0, 15.0],
-        };
+        let mut row =
+            Throughput { tokens_a_step: 8192, ours: vec![30.0, 10.0, 20.0], peer: vec![5.0, 15.0] };
         assert_eq!(row.ratio(), Some(2.0));
         row.peer.clear();
         assert_eq!(row.ratio(), None);

@@ -66,12 +66,7 @@ pub struct Eval {
 pub fn eval(lab: &LabModel, split: &Split, options: &EvalOptions) -> Result<Eval, LabError> {
     options.config.validate()?;
     let training_lines = split.train.iter().flat_map(|poem| lines(poem)).collect();
-    let evaluation = Evaluation {
-        lab,
-        split,
-        options,
-        training_lines,
-    };
+    let evaluation = Evaluation { lab, split, options, training_lines };
     let mut rows = Vec::new();
     for form in &options.forms {
         rows.extend(evaluation.form(*form)?);
@@ -80,10 +75,7 @@ pub fn eval(lab: &LabModel, split: &Split, options: &EvalOptions) -> Result<Eval
     if options.open {
         rows.extend(evaluation.open()?);
         lab.note("held-out poems, position by position");
-        loss = Some(position_loss(
-            lab,
-            split.validation.iter().map(String::as_str),
-        )?);
+        loss = Some(position_loss(lab, split.validation.iter().map(String::as_str))?);
     }
     Ok(Eval {
         model: lab.name.clone(),
@@ -110,10 +102,7 @@ impl Evaluation<'_> {
         let (lab, options) = (self.lab, self.options);
         let mut group = vec![self.held_out(Some(form))?];
         let regulated = Rules::regulated();
-        let no_repeat = Rules {
-            no_repeat: true,
-            ..regulated
-        };
+        let no_repeat = Rules { no_repeat: true, ..regulated };
         let template = Template::free(form.into());
         for (name, rules) in [
             ("form only", Rules::default()),
@@ -193,12 +182,7 @@ impl Evaluation<'_> {
         search: Search,
     ) -> Result<PoemSet, LabError> {
         let (lab, poems) = (self.lab, self.options.poems);
-        let writer = PoemWriter {
-            lab,
-            config,
-            search,
-            poems,
-        };
+        let writer = PoemWriter { lab, config, search, poems };
         writer.write(tasks, &mut |done| {
             if done.is_multiple_of(REPORT_EVERY) {
                 lab.note(format_args!("{name}: {done} of {poems} poems"));
@@ -210,10 +194,7 @@ impl Evaluation<'_> {
 /// The rows of one form, whose variety is compared over the same number of characters.
 fn with_distinct(group: Vec<(EvalRow, PoemSet)>) -> Vec<EvalRow> {
     let characters = |set: &PoemSet| -> usize {
-        set.texts()
-            .flat_map(lines)
-            .map(|line| line.chars().count())
-            .sum()
+        set.texts().flat_map(lines).map(|line| line.chars().count()).sum()
     };
     let lengths = group.iter().map(|(_, set)| characters(set));
     let shortest = lengths.filter(|length| *length > 0).min();
@@ -296,10 +277,7 @@ fn position_loss<'a>(
     let mut rows = 0;
     let mut text: Vec<TokenId> = vec![NEWLINE];
     // A poem with a character that the model does not know is left out.
-    for tokens in poems
-        .into_iter()
-        .flat_map(|poem| lab.vocabulary.encode(poem))
-    {
+    for tokens in poems.into_iter().flat_map(|poem| lab.vocabulary.encode(poem)) {
         text.extend(tokens);
         text.push(NEWLINE);
         while text.len() > context {
@@ -320,10 +298,7 @@ fn position_loss<'a>(
         last: to,
         nats_per_char: sums[from..to].iter().sum::<f64>() / ((to - from) * rows) as f64,
     };
-    Ok(PositionLoss {
-        rows,
-        parts: parts.map(loss).collect(),
-    })
+    Ok(PositionLoss { rows, parts: parts.map(loss).collect() })
 }
 
 #[cfg(test)]

@@ -18,6 +18,15 @@ pub fn cpu() -> Device {
     Device::flex()
 }
 
+/// The same device, whose tensors keep what their gradients need.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "training asks for gradients here, nothing else does"
+)]
+pub fn with_gradients(device: &Device) -> Device {
+    device.clone().autodiff()
+}
+
 /// The best adapter of the system, through Burn's `wgpu` backend: a GPU, or else one in software.
 ///
 /// # Errors
@@ -91,19 +100,15 @@ mod wgpu {
     /// Burn opens an adapter once in a process.
     static OPENED: LazyLock<Result<(Device, Adapter), String>> = LazyLock::new(|| {
         let (device, setup) =
-            Device::wgpu_options()
-                .init_with_setup()
-                .map_err(|error| match error {
-                    WgpuInitError::AdapterUnavailable { message, .. } => message,
-                    other => other.to_string(),
-                })?;
+            Device::wgpu_options().init_with_setup().map_err(|error| match error {
+                WgpuInitError::AdapterUnavailable { message, .. } => message,
+                other => other.to_string(),
+            })?;
         Ok((device, Adapter::from(setup.adapter.get_info())))
     });
 
     pub(super) fn open() -> Result<(Device, Adapter), DeviceError> {
-        OPENED
-            .clone()
-            .map_err(|reason| DeviceError::NoAdapter { reason })
+        OPENED.clone().map_err(|reason| DeviceError::NoAdapter { reason })
     }
 
     pub(super) fn adapters() -> Vec<Adapter> {
@@ -155,16 +160,13 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
         let lock = std::fs::read_to_string(path).unwrap();
         let burn = format!("name = \"burn\"\nversion = \"{BURN_VERSION}\"\n");
-        assert!(
-            lock.contains(&burn),
-            "Cargo.lock has another version than {BURN_VERSION}"
-        );
+        assert!(lock.contains(&burn), "Cargo.lock has another version than {BURN_VERSION}");
     }
 
     #[test]
     fn an_autodiff_device_is_the_one_below_it() {
         assert!(is_cpu(&cpu()));
-        assert!(is_cpu(&cpu().autodiff()));
+        assert!(is_cpu(&with_gradients(&cpu())));
     }
 
     #[test]

@@ -113,7 +113,7 @@ mod tests {
         let len: usize = shape.iter().product();
         let values = (0..len).map(|i| 2.0 * (i as f32 * 0.618 + seed).sin());
         let data = TensorData::new(values.collect::<Vec<f32>>(), shape);
-        Tensor::from_data(data, &device::cpu().autodiff())
+        Tensor::from_data(data, &device::with_gradients(&device::cpu()))
     }
 
     /// Compares two forms of one operation: their outputs, with autodiff and without, and the gradients of
@@ -129,9 +129,7 @@ mod tests {
             let output = form(inputs.clone());
             let weights = numbers(output.dims(), 0.3);
             let gradients = (output.clone() * weights).sum().backward();
-            let of_inputs = inputs
-                .each_ref()
-                .map(|input| input.grad(&gradients).unwrap());
+            let of_inputs = inputs.each_ref().map(|input| input.grad(&gradients).unwrap());
             [plain, output.inner()]
                 .into_iter()
                 .chain(of_inputs)

@@ -54,9 +54,7 @@ impl Transformer {
         let width = config.width;
         let head = [config.vocab_size, width];
         let mut loader = Loader { weights, device };
-        let token_embedding = Embedding {
-            weight: loader.take("token_embedding", head)?,
-        };
+        let token_embedding = Embedding { weight: loader.take("token_embedding", head)? };
         let position_embedding = match config.family {
             Family::Gpt2 => Some(loader.take("position_embedding", [config.context, width])?),
             Family::Llama { .. } => None,
@@ -65,20 +63,10 @@ impl Transformer {
             .map(|layer| Block::load(&config, &mut loader, &format!("blocks.{layer}")))
             .collect::<Result<_, _>>()?;
         let final_norm = Norm::load(&config, &mut loader, "final_norm")?;
-        let untied_head = if config.tied_head {
-            None
-        } else {
-            Some(loader.take("output_head", head)?)
-        };
+        let untied_head =
+            if config.tied_head { None } else { Some(loader.take("output_head", head)?) };
         loader.weights.finish()?;
-        Ok(Self {
-            token_embedding,
-            position_embedding,
-            blocks,
-            final_norm,
-            untied_head,
-            config,
-        })
+        Ok(Self { token_embedding, position_embedding, blocks, final_norm, untied_head, config })
     }
 
     /// The network of a model folder.
@@ -143,10 +131,7 @@ impl Transformer {
         dropout: Option<&Dropout>,
     ) -> Tensor<3> {
         let ([_, length], context) = (ids.dims(), self.config.context);
-        assert!(
-            length <= context,
-            "{length} tokens in a context of {context}"
-        );
+        assert!(length <= context, "{length} tokens in a context of {context}");
         let mut hidden = self.token_embedding.forward(ids);
         if let Some(table) = &self.position_embedding {
             hidden = hidden + embed(table.val(), starts, length);

@@ -65,21 +65,12 @@ impl NetworkDecoder {
     /// A decoder without sequences that sends each token through the model once.
     pub fn cached(model: &Arc<Transformer>) -> Self {
         let cache = DeviceCache::new(model.config(), 0, &model.device());
-        Self {
-            cache: Some(cache),
-            ..Self::uncached(model)
-        }
+        Self { cache: Some(cache), ..Self::uncached(model) }
     }
 
     /// A decoder without sequences that sends all tokens through the model at each step.
     pub fn uncached(model: &Arc<Transformer>) -> Self {
-        Self {
-            model: Arc::clone(model),
-            cache: None,
-            prefix: None,
-            rows: Vec::new(),
-            forwarded: 0,
-        }
+        Self { model: Arc::clone(model), cache: None, prefix: None, rows: Vec::new(), forwarded: 0 }
     }
 
     /// Adds tokens to each row and returns the hidden states of those that went through the model (with a
@@ -93,10 +84,7 @@ impl NetworkDecoder {
         let context = self.model.config().context;
         for (row, new) in self.rows.iter().zip(new) {
             if new.len() > context {
-                return Err(EngineError::TextTooLong {
-                    length: new.len(),
-                    context,
-                });
+                return Err(EngineError::TextTooLong { length: new.len(), context });
             }
             if row.len() + new.len() > context {
                 return Err(EngineError::ContextFull {
@@ -237,16 +225,11 @@ impl Decoder for NetworkDecoder {
     }
 
     fn cache_bytes(&self) -> CacheBytes {
-        self.cache
-            .as_ref()
-            .map(DeviceCache::bytes)
-            .unwrap_or_default()
+        self.cache.as_ref().map(DeviceCache::bytes).unwrap_or_default()
     }
 
     fn capacity_for(&self, tokens: usize) -> usize {
-        self.cache
-            .as_ref()
-            .map_or(0, |cache| cache.capacity_for(tokens))
+        self.cache.as_ref().map_or(0, |cache| cache.capacity_for(tokens))
     }
 
     /// A device has its own threads.

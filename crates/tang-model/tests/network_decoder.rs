@@ -1,5 +1,7 @@
 //! A network of tensor operations gives the logits that the engine gives.
 
+#![cfg(test)]
+
 use std::sync::Arc;
 
 use tang_checkpoint::{ModelConfig, Weights, parameters};
@@ -21,15 +23,8 @@ fn configs() -> [ModelConfig; 4] {
         context: 200,
         ..config
     };
-    let (gpt2, llama) = (
-        ModelConfig::tang_4l(VOCABULARY),
-        ModelConfig::minimind_4l(VOCABULARY),
-    );
-    let shared = ModelConfig {
-        kv_heads: 2,
-        tied_head: false,
-        ..odd(llama)
-    };
+    let (gpt2, llama) = (ModelConfig::tang_4l(VOCABULARY), ModelConfig::minimind_4l(VOCABULARY));
+    let shared = ModelConfig { kv_heads: 2, tied_head: false, ..odd(llama) };
     [gpt2, llama, odd(gpt2), shared]
 }
 
@@ -53,9 +48,7 @@ fn decoders(config: &ModelConfig) -> [Box<dyn Decoder>; 3] {
 }
 
 fn tokens(seed: usize, count: usize) -> Vec<TokenId> {
-    (0..count)
-        .map(|i| ((i * i * 5 + i * 3 + seed * 11) % VOCABULARY) as TokenId)
-        .collect()
+    (0..count).map(|i| ((i * i * 5 + i * 3 + seed * 11) % VOCABULARY) as TokenId).collect()
 }
 
 #[track_caller]
@@ -127,9 +120,7 @@ fn rows_with_their_own_lengths() {
         }
         compare(&mut decoders, "four rows", decode(&[3, 1, 4, 1]));
         let ragged: [&[TokenId]; 4] = [&[1], &[2, 3, 4], &[5, 6], &[7]];
-        compare(&mut decoders, "ragged", |decoder| {
-            decoder.append(&ragged).unwrap()
-        });
+        compare(&mut decoders, "ragged", |decoder| decoder.append(&ragged).unwrap());
     }
 }
 
@@ -142,15 +133,11 @@ fn a_ragged_append_near_the_context() {
         for decoder in &mut decoders {
             decoder.prefill(&[&long, &short]).unwrap();
         }
-        compare(&mut decoders, "ragged", |decoder| {
-            decoder.append(&[&[1], &new]).unwrap()
-        });
+        compare(&mut decoders, "ragged", |decoder| decoder.append(&[&[1], &new]).unwrap());
         for decoder in &mut decoders {
             decoder.select(&[1, 1]);
         }
-        compare(&mut decoders, "after it", |decoder| {
-            decoder.decode(&[5, 6]).unwrap()
-        });
+        compare(&mut decoders, "after it", |decoder| decoder.decode(&[5, 6]).unwrap());
     }
 }
 
@@ -159,30 +146,19 @@ fn a_cache_grows_to_the_context_and_stops_there() {
     let config = configs()[3];
     let mut decoders = decoders(&config);
     let text = tokens(4, config.context - 1);
-    compare(&mut decoders, "prefill", |decoder| {
-        decoder.prefill(&[&text[..100]]).unwrap()
-    });
+    compare(&mut decoders, "prefill", |decoder| decoder.prefill(&[&text[..100]]).unwrap());
     compare(&mut decoders, "more than twice as many", |decoder| {
         decoder.append(&[&text[100..]]).unwrap()
     });
-    compare(&mut decoders, "the last one", |decoder| {
-        decoder.decode(&[1]).unwrap()
-    });
+    compare(&mut decoders, "the last one", |decoder| decoder.decode(&[1]).unwrap());
     for decoder in &mut decoders {
         assert!(matches!(
             decoder.decode(&[1]),
-            Err(EngineError::ContextFull {
-                held: 200,
-                added: 1,
-                capacity: 200
-            })
+            Err(EngineError::ContextFull { held: 200, added: 1, capacity: 200 })
         ));
         assert!(matches!(
             decoder.prefill(&[&tokens(0, 201)]),
-            Err(EngineError::TextTooLong {
-                length: 201,
-                context: 200
-            })
+            Err(EngineError::TextTooLong { length: 201, context: 200 })
         ));
     }
 }

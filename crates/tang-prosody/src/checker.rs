@@ -36,16 +36,10 @@ pub fn check(poem: &str) -> Option<Verdict> {
 /// If the poem as it was written has another number of characters.
 pub fn check_by(poem: &str, judging: Judging) -> Option<Verdict> {
     let form = Form::of(poem)?;
-    let lines: Vec<Line> = lines(poem)
-        .map(|text| Line::read(text, form.line_length()))
-        .collect();
+    let lines: Vec<Line> = lines(poem).map(|text| Line::read(text, form.line_length())).collect();
     let ends = ends(poem);
     let written = judging.written.map_or_else(|| ends.clone(), self::ends);
-    assert_eq!(
-        ends.len(),
-        written.len(),
-        "the same poem, as it was written"
-    );
+    assert_eq!(ends.len(), written.len(), "the same poem, as it was written");
     let rhyme = Rhyme::of(&ends, &written);
     let first_line_rhymes = rhyme.holds(0);
     let (sequence, fits) = LineSequence::ALL
@@ -63,9 +57,8 @@ pub fn check_by(poem: &str, judging: Judging) -> Option<Verdict> {
         })
         .expect("there are four sequences");
 
-    let faults: Vec<_> = (0..lines.len())
-        .map(|index| faults(&lines, &fits, &rhyme, index))
-        .collect();
+    let faults: Vec<_> =
+        (0..lines.len()).map(|index| faults(&lines, &fits, &rhyme, index)).collect();
     let lines = lines.into_iter().zip(fits).zip(faults);
     Some(Verdict {
         form,
@@ -90,9 +83,7 @@ fn lines(poem: &str) -> impl Iterator<Item = &str> {
 
 /// The last character of each line.
 fn ends(poem: &str) -> Vec<char> {
-    lines(poem)
-        .filter_map(|line| line.chars().next_back())
-        .collect()
+    lines(poem).filter_map(|line| line.chars().next_back()).collect()
 }
 
 /// A line by the tones of its characters.
@@ -103,10 +94,7 @@ struct Line {
 
 impl Line {
     fn read(text: &str, length: LineLength) -> Self {
-        let tones = text
-            .chars()
-            .map(|c| Readings::of(c).map(Readings::tones))
-            .collect();
+        let tones = text.chars().map(|c| Readings::of(c).map(Readings::tones)).collect();
         Self { length, tones }
     }
 
@@ -158,12 +146,7 @@ impl Fit {
         if special {
             wrong.clear();
         }
-        Self {
-            line_type,
-            wrong,
-            special,
-            saved: false,
-        }
+        Self { line_type, wrong, special, saved: false }
     }
 
     /// 对句救: 仄仄平仄仄 for 仄仄平平仄, saved by 平平平仄平 in the next line, whose third of the five is level for
@@ -193,10 +176,8 @@ impl Fit {
 }
 
 fn fit_all(lines: &[Line], sequence: LineSequence, saves: bool) -> Vec<Fit> {
-    let mut fits: Vec<Fit> = (0..)
-        .zip(lines)
-        .map(|(index, line)| Fit::of(line, sequence.line_type(index)))
-        .collect();
+    let mut fits: Vec<Fit> =
+        (0..).zip(lines).map(|(index, line)| Fit::of(line, sequence.line_type(index))).collect();
     if saves {
         for (fit, couplet) in fits.iter_mut().zip(lines.windows(2)) {
             fit.save(&couplet[0], &couplet[1]);
@@ -220,10 +201,7 @@ fn faults(lines: &[Line], fits: &[Fit], rhyme: &Rhyme, index: usize) -> Vec<Faul
     note(Fault::Saved, fit.saved);
     if index > 0 {
         let before = (&lines[index - 1], &fits[index - 1]);
-        let beats = || {
-            line.beats()
-                .map(|at| (fit.beat(line, at), before.1.beat(before.0, at)))
-        };
+        let beats = || line.beats().map(|at| (fit.beat(line, at), before.1.beat(before.0, at)));
         if closes_couplet {
             note(Fault::Dui, !beats().all(|(a, b)| can_differ(a, b)));
         } else {

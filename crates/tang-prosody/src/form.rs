@@ -43,9 +43,7 @@ impl FromStr for LineLength {
         match text {
             "5" | "五" => Ok(Self::Five),
             "7" | "七" => Ok(Self::Seven),
-            _ => Err(ProsodyError::LineLength {
-                length: text.to_owned(),
-            }),
+            _ => Err(ProsodyError::LineLength { length: text.to_owned() }),
         }
     }
 }
@@ -172,21 +170,11 @@ mod tests {
 
     #[test]
     fn han_is_the_script_in_every_block() {
-        for c in [
-            '春',
-            '\u{9fff}',
-            '䜩',
-            '𠮷',
-            '\u{31350}',
-            '\u{f9e1}',
-            '〇',
-            '々',
-        ] {
+        for c in ['春', '\u{9fff}', '䜩', '𠮷', '\u{31350}', '\u{f9e1}', '〇', '々'] {
             assert!(is_han(c), "{c} U+{:04X}", u32::from(c));
         }
-        for c in [
-            '，', '。', 'a', '１', 'の', 'カ', '한', 'ㄅ', '*', '□', '\u{3000}', '\u{200b}',
-        ] {
+        for c in ['，', '。', 'a', '１', 'の', 'カ', '한', 'ㄅ', '*', '□', '\u{3000}', '\u{200b}']
+        {
             assert!(!is_han(c), "{c} U+{:04X}", u32::from(c));
         }
         let rare = "䜩集山林远，𠮷光照晚途。坐来忘主客，一笑共提壶。";
@@ -197,10 +185,7 @@ mod tests {
     fn names_and_shapes_agree() {
         for form in Form::ALL {
             assert_eq!(form.name().parse(), Ok(form));
-            assert_eq!(
-                form.char_count(),
-                form.lines() * (form.line_length().chars() + 1)
-            );
+            assert_eq!(form.char_count(), form.lines() * (form.line_length().chars() + 1));
         }
         assert_eq!(Form::ALL.map(Form::char_count), [24, 32, 48, 64]);
         assert_eq!("7".parse(), Ok(LineLength::Seven));

@@ -93,9 +93,6 @@ mod tests {
     fn marks_alternate_and_the_last_line_ends_the_poem() {
         assert_eq!(drawn(Form::WuJue.into()), "01234，12345。23456，34567。|");
         assert_eq!(drawn(Layout::new(1, LineLength::Seven)), "0123456。|");
-        assert_eq!(
-            drawn(Layout::new(3, LineLength::Five)),
-            "01234，12345。23456。|"
-        );
+        assert_eq!(drawn(Layout::new(3, LineLength::Five)), "01234，12345。23456。|");
     }
 }

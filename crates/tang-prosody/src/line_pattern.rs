@@ -84,9 +84,7 @@ impl LineType {
     ///
     /// If `line` is longer than `length`.
     pub fn can_be(self, length: LineLength, line: &[ToneSet]) -> bool {
-        self.patterns(length)
-            .iter()
-            .any(|pattern| pattern.fits(line, None))
+        self.patterns(length).iter().any(|pattern| pattern.fits(line, None))
     }
 }
 
@@ -122,18 +120,12 @@ mod tests {
     fn a_choice_closes_the_ways_that_it_leaves() {
         let next = |line_type: LineType, before: &str| {
             let line = sets(before);
-            line_type
-                .allowed_tones(LineLength::Five, &line, line.len())
-                .to_string()
+            line_type.allowed_tones(LineLength::Five, &line, line.len()).to_string()
         };
         assert_eq!(next(LineType::B, ""), "中");
         assert_eq!(next(LineType::B, "PP"), "中");
         assert_eq!(next(LineType::B, "ZP"), "平", "the special line is no more");
-        assert_eq!(
-            next(LineType::B, "PPZ"),
-            "平",
-            "only the special line is left"
-        );
+        assert_eq!(next(LineType::B, "PPZ"), "平", "only the special line is left");
         assert_eq!(next(LineType::B, "PP*"), "中");
         assert_eq!(next(LineType::C, "PP"), "中");
         assert_eq!(next(LineType::C, "ZP"), "平", "or it were 孤平");

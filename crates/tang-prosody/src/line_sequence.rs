@@ -114,21 +114,11 @@ mod tests {
         let names = |length| LineSequence::ALL.map(|sequence| sequence.name(length));
         assert_eq!(
             names(LineLength::Five),
-            [
-                "仄起首句不入韵",
-                "仄起首句入韵",
-                "平起首句不入韵",
-                "平起首句入韵"
-            ]
+            ["仄起首句不入韵", "仄起首句入韵", "平起首句不入韵", "平起首句入韵"]
         );
         assert_eq!(
             names(LineLength::Seven),
-            [
-                "平起首句不入韵",
-                "平起首句入韵",
-                "仄起首句不入韵",
-                "仄起首句入韵"
-            ]
+            ["平起首句不入韵", "平起首句入韵", "仄起首句不入韵", "仄起首句入韵"]
         );
     }
 

@@ -51,11 +51,7 @@ mod tests {
             ("、､﹑︑", "、"),
         ] {
             for c in typed.chars() {
-                assert_eq!(
-                    line_mark(c).map(String::from).as_deref(),
-                    Some(wanted),
-                    "{c}"
-                );
+                assert_eq!(line_mark(c).map(String::from).as_deref(), Some(wanted), "{c}");
             }
         }
         for c in "春a1*□ \n“”《》（）—…·".chars() {

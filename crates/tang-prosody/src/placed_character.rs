@@ -17,10 +17,7 @@ impl PlacedCharacter {
         (1..)
             .zip(text.chars())
             .filter(|(_, character)| is_wanted(*character))
-            .map(|(position, character)| Self {
-                character,
-                position,
-            })
+            .map(|(position, character)| Self { character, position })
             .collect()
     }
 
@@ -33,14 +30,8 @@ impl PlacedCharacter {
 
 impl fmt::Display for PlacedCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            character,
-            position,
-        } = self;
+        let Self { character, position } = self;
         let code_point = u32::from(*character);
-        write!(
-            f,
-            "character {position} of the text, `{character}` (U+{code_point:04X})"
-        )
+        write!(f, "character {position} of the text, `{character}` (U+{code_point:04X})")
     }
 }

@@ -10,8 +10,7 @@ const TABLE: &str = include_str!("../../../data/prosody.tsv");
 
 static READINGS: LazyLock<HashMap<char, Readings>> = LazyLock::new(|| {
     let rows = TABLE.lines().skip(1).map(parse_row);
-    rows.map(|row| row.expect("the table is compiled in, and a test reads it"))
-        .collect()
+    rows.map(|row| row.expect("the table is compiled in, and a test reads it")).collect()
 });
 
 /// A way to read a character.
@@ -90,18 +89,11 @@ fn parse_row(row: &str) -> Option<(char, Readings)> {
 fn parse_reading(text: &str) -> Option<Reading> {
     let mut chars = text.chars();
     match (chars.next()?, chars.next()?) {
-        ('平', '?') => Some(Reading {
-            tone: Tone::Level,
-            group: None,
-        }),
-        ('平', head) => Some(Reading {
-            tone: Tone::Level,
-            group: Some(RhymeGroup::of_head(head)?),
-        }),
-        ('上' | '去' | '入' | '仄', _) => Some(Reading {
-            tone: Tone::Oblique,
-            group: None,
-        }),
+        ('平', '?') => Some(Reading { tone: Tone::Level, group: None }),
+        ('平', head) => {
+            Some(Reading { tone: Tone::Level, group: Some(RhymeGroup::of_head(head)?) })
+        }
+        ('上' | '去' | '入' | '仄', _) => Some(Reading { tone: Tone::Oblique, group: None }),
         _ => None,
     }
 }
@@ -110,16 +102,10 @@ fn parse_reading(text: &str) -> Option<Reading> {
 mod tests {
     use super::*;
 
-    const OBLIQUE: Reading = Reading {
-        tone: Tone::Oblique,
-        group: None,
-    };
+    const OBLIQUE: Reading = Reading { tone: Tone::Oblique, group: None };
 
     fn level(group: &str) -> Reading {
-        Reading {
-            tone: Tone::Level,
-            group: Some(group.parse().unwrap()),
-        }
+        Reading { tone: Tone::Level, group: Some(group.parse().unwrap()) }
     }
 
     fn of(c: char) -> &'static Readings {
@@ -163,13 +149,7 @@ mod tests {
 
     #[test]
     fn rows_that_make_no_sense_are_none() {
-        for row in [
-            "",
-            "看",
-            "看\t1\t寒\t\tx",
-            "看\t1\t平麌\t\tx",
-            "看\t1\t平寒\tx",
-        ] {
+        for row in ["", "看", "看\t1\t寒\t\tx", "看\t1\t平麌\t\tx", "看\t1\t平寒\tx"] {
             assert_eq!(parse_row(row), None, "{row}");
         }
     }

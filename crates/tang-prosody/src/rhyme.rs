@@ -27,18 +27,13 @@ impl<'a> Rhyme<'a> {
             })
             .max();
         let group = best.and_then(|((lines, ..), group)| (lines > 0).then_some(group));
-        Self {
-            ends,
-            written,
-            group,
-        }
+        Self { ends, written, group }
     }
 
     /// Whether line `line`, counted from 0, ends in the group, or in a character that is not known.
     pub(crate) fn holds(&self, line: usize) -> bool {
         let end = self.ends[line];
-        self.group
-            .is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
+        self.group.is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
     }
 
     /// Whether line `line`, an even one counted from 1, ends like one of those before it, as written.
@@ -54,8 +49,5 @@ fn even(ends: &[char]) -> impl Iterator<Item = (usize, char)> {
 
 /// Index of the first reading of a character, the commonest first, that is in this group.
 fn rank(end: char, group: RhymeGroup) -> Option<usize> {
-    Readings::of(end)?
-        .any()
-        .iter()
-        .position(|reading| reading.group == Some(group))
+    Readings::of(end)?.any().iter().position(|reading| reading.group == Some(group))
 }

@@ -93,8 +93,7 @@ impl Scores {
         self.tones.count(is(Verdict::tones_fit));
         self.whole.count(is(Verdict::passes));
         self.strict.count(is(Verdict::passes_strictly));
-        self.first_line_rhyme
-            .count(is(|verdict| verdict.first_line_rhymes));
+        self.first_line_rhyme.count(is(|verdict| verdict.first_line_rhymes));
         let Some(verdict) = verdict else {
             return;
         };
@@ -102,23 +101,14 @@ impl Scores {
             self.add_line(index, line);
         }
         let characters = verdict.lines.iter().map(|line| line.tones.len()).sum();
-        self.unknown += Share {
-            part: verdict.unknown(),
-            whole: characters,
-        };
-        self.two_tone += Share {
-            part: verdict.two_tone(),
-            whole: characters,
-        };
+        self.unknown += Share { part: verdict.unknown(), whole: characters };
+        self.two_tone += Share { part: verdict.two_tone(), whole: characters };
     }
 
     fn add_line(&mut self, index: usize, line: &LineVerdict) {
         let has = |fault| line.faults.contains(&fault);
         let bound = line.tones.len() / 2 + 1;
-        self.positions += Share {
-            part: bound - line.wrong.len(),
-            whole: bound,
-        };
+        self.positions += Share { part: bound - line.wrong.len(), whole: bound };
         if index % 2 == 1 {
             self.dui.count(!has(Fault::Dui));
         } else if index > 0 {
@@ -175,10 +165,7 @@ mod tests {
         assert_eq!(scores.positions.whole, 2 * 4 * 3);
         assert!(scores.positions.part < scores.positions.whole);
         assert_eq!((scores.dui.whole, scores.nian.whole), (4, 2));
-        assert_eq!(
-            (scores.gu_ping, scores.san_ping),
-            (share(0, 3), share(0, 2))
-        );
+        assert_eq!((scores.gu_ping, scores.san_ping), (share(0, 3), share(0, 2)));
         assert_eq!(scores.unknown, share(0, 40));
         assert!(scores.two_tone.part > 0 && scores.two_tone.whole == 40);
         assert_eq!(scores.whole.rate(), Some(1.0 / 3.0));

@@ -19,10 +19,7 @@ pub struct Template {
 impl Template {
     /// Lines without fixed characters.
     pub fn free(layout: Layout) -> Self {
-        Self {
-            layout,
-            fixed: vec![None; layout.char_count()],
-        }
+        Self { layout, fixed: vec![None; layout.char_count()] }
     }
 
     /// Character `i` is in line `i`, at `column` counted from 0: 藏头 at the first, 藏尾 at the last, 藏中 between.
@@ -64,10 +61,7 @@ impl Template {
                 // Spaces separate lines, or the characters of one.
                 match together.len() {
                     5 | 7 => vec![together],
-                    _ => line
-                        .split_whitespace()
-                        .map(|line| line.chars().collect())
-                        .collect(),
+                    _ => line.split_whitespace().map(|line| line.chars().collect()).collect(),
                 }
             })
             .collect();
@@ -200,10 +194,7 @@ mod tests {
             ("", "empty"),
             ("，。", "empty"),
             ("春***", "4 characters"),
-            (
-                "春****，眠******。",
-                "line 2 has 7 characters, line 1 has 5",
-            ),
+            ("春****，眠******。", "line 2 has 7 characters, line 1 has 5"),
             ("春**a*", "`a`"),
         ] {
             let error = Template::parse(text).unwrap_err().to_string();

@@ -66,9 +66,7 @@ impl BitOr for ToneSet {
 
 impl FromIterator<Tone> for ToneSet {
     fn from_iter<I: IntoIterator<Item = Tone>>(tones: I) -> Self {
-        tones
-            .into_iter()
-            .fold(Self::NONE, |set, tone| set | tone.into())
+        tones.into_iter().fold(Self::NONE, |set, tone| set | tone.into())
     }
 }
 

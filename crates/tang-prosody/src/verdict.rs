@@ -148,14 +148,10 @@ impl Verdict {
 
     /// Count of characters that can be read in both tones.
     pub fn two_tone(&self) -> usize {
-        self.tones()
-            .filter(|tones| *tones == Some(ToneSet::ANY))
-            .count()
+        self.tones().filter(|tones| *tones == Some(ToneSet::ANY)).count()
     }
 
     fn tones(&self) -> impl Iterator<Item = Option<ToneSet>> {
-        self.lines
-            .iter()
-            .flat_map(|line| line.tones.iter().copied())
+        self.lines.iter().flat_map(|line| line.tones.iter().copied())
     }
 }

@@ -1,5 +1,7 @@
 //! How many real poems keep the rules.
 
+#![cfg(test)]
+
 use std::fs;
 
 use tang_prosody::{Form, Judging, Scores, Share, check_by};
@@ -42,10 +44,7 @@ fn held_out_poems_score_as_documented() {
 #[test]
 #[ignore = "wants data/val.txt, which `tang data` makes"]
 fn held_out_poems_score_higher_where_tones_may_be_saved() {
-    let judging = Judging {
-        saves: true,
-        ..Judging::default()
-    };
+    let judging = Judging { saves: true, ..Judging::default() };
     let scores = scores("val.txt", judging);
     let pass: usize = scores.iter().map(|scores| scores.whole.part).sum();
     assert_eq!(pass, 1_298);

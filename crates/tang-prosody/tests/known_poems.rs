@@ -1,4 +1,6 @@
-//! What the checker says of famous poems, in the wording of the corpus.
+//! Verdicts of the checker on famous poems, in the wording of the corpus.
+
+#![cfg(test)]
 
 use tang_prosody::{Fault, Judging, LineType, Verdict, check, check_by};
 
@@ -7,9 +9,7 @@ fn verdict(poem: &str) -> Verdict {
 }
 
 fn rhyme(verdict: &Verdict) -> String {
-    verdict
-        .rhyme
-        .map_or_else(String::new, |group| group.to_string())
+    verdict.rhyme.map_or_else(String::new, |group| group.to_string())
 }
 
 /// The faults of each line, counted from 1, that has some.
@@ -24,27 +24,11 @@ fn faults(verdict: &Verdict) -> Vec<(usize, Vec<Fault>)> {
 #[test]
 fn regular_poems_have_no_fault() {
     for (group, sequence, poem) in [
-        (
-            "尤",
-            "ACBD",
-            "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
-        ),
-        (
-            "支",
-            "ACBD",
-            "红豆生南国，秋来发故枝。愿君多采撷，此物最相思。",
-        ),
+        ("尤", "ACBD", "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。"),
+        ("支", "ACBD", "红豆生南国，秋来发故枝。愿君多采撷，此物最相思。"),
         // ACBD fits as well, but its first line rhymes.
-        (
-            "刪",
-            "DCBD",
-            "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。",
-        ),
-        (
-            "先",
-            "CDAC",
-            "月落乌啼霜满天，江枫渔父对愁眠。姑苏城外寒山寺，夜半钟声到客船。",
-        ),
+        ("刪", "DCBD", "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。"),
+        ("先", "CDAC", "月落乌啼霜满天，江枫渔父对愁眠。姑苏城外寒山寺，夜半钟声到客船。"),
         (
             "侵",
             "ACBD",
@@ -188,10 +172,7 @@ fn only_whole_poems_are_judged() {
 
 /// A verdict in which tones may be saved in the next line.
 fn saving(poem: &str) -> Verdict {
-    let judging = Judging {
-        saves: true,
-        ..Judging::default()
-    };
+    let judging = Judging { saves: true, ..Judging::default() };
     check_by(poem, judging).unwrap_or_else(|| panic!("{poem} has a form"))
 }
 
@@ -217,10 +198,7 @@ fn a_tone_that_the_next_line_saves_is_named_and_no_fault_of_the_poem() {
              樯出江中树，波连海上山。风帆明日远，何处更追攀。",
         ),
         // Seven characters: 南朝四百八十寺 is 平平仄仄仄仄仄, 多少楼台烟雨中 平仄平平平仄平.
-        (
-            3,
-            "千里莺啼绿映红，水村山郭酒旗风。南朝四百八十寺，多少楼台烟雨中。",
-        ),
+        (3, "千里莺啼绿映红，水村山郭酒旗风。南朝四百八十寺，多少楼台烟雨中。"),
     ] {
         let plain = verdict(poem);
         assert!(!plain.passes() && !plain.has(Fault::Saved), "{poem}");
@@ -272,19 +250,13 @@ fn rhyme_characters_are_told_apart_as_they_were_written() {
     let written = "華堂良宴開，星使自天來。舞轉朱絲逐，歌餘素扇回。\
                    水光凌曲檻，夜色靄高臺。不在賓階末，何由接上台。";
     let by = |written| {
-        let judging = Judging {
-            written: Some(written),
-            ..Judging::default()
-        };
+        let judging = Judging { written: Some(written), ..Judging::default() };
         check_by(simplified, judging).unwrap()
     };
     assert!(verdict(simplified).has(Fault::SameRhyme));
     assert!(by(simplified).has(Fault::SameRhyme));
     let verdict = by(written);
-    assert_eq!(
-        (rhyme(&verdict), faults(&verdict)),
-        ("灰".to_owned(), vec![])
-    );
+    assert_eq!((rhyme(&verdict), faults(&verdict)), ("灰".to_owned(), vec![]));
     // Twice the same one is one.
     let twice = by(&written.replace("上台", "上臺"));
     assert_eq!(faults(&twice), [(8, vec![Fault::SameRhyme])]);

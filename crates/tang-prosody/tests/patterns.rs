@@ -1,5 +1,7 @@
 //! The checker agrees with the patterns that poems are written by, though it does not know them.
 
+#![cfg(test)]
+
 use tang_prosody::{
     COMMA, FULL_STOP, Form, LineLength, LineSequence, LineType, Tone, ToneSet, check,
 };
@@ -7,7 +9,7 @@ use tang_prosody::{
 /// Characters with one reading each.
 const LEVEL: char = '山';
 const OBLIQUE: char = '月';
-/// Of one rhyme group, with no oblique reading.
+/// Characters of one rhyme group, with no oblique reading.
 const RHYMES: [char; 5] = ['楼', '舟', '秋', '愁', '州'];
 
 /// The lines of a poem by their tones.
@@ -65,14 +67,9 @@ fn written(
 fn coin() -> impl FnMut() -> Tone {
     let mut state = 1u64;
     move || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        if state >> 63 == 0 {
-            Tone::Level
-        } else {
-            Tone::Oblique
-        }
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 63 == 0 { Tone::Level } else { Tone::Oblique }
     }
 }
 
@@ -117,11 +114,7 @@ fn a_line_passes_where_a_pattern_has_it() {
                     let tolerated =
                         line_type == LineType::B && line.ends_with(&[Tone::Oblique; 3]) && passes;
                     let has_pattern = line_type.can_be(length, &sets(line));
-                    assert_eq!(
-                        passes,
-                        has_pattern || tolerated,
-                        "{sequence} {index} {poem}"
-                    );
+                    assert_eq!(passes, has_pattern || tolerated, "{sequence} {index} {poem}");
                 }
             }
         }
@@ -135,16 +128,11 @@ fn random_lines_hardly_ever_pass() {
         let length = form.line_length().chars();
         let (mut positions, mut passed) = (0, 0);
         for _ in 0..1_000 {
-            let lines: Vec<Vec<_>> = (0..form.lines())
-                .map(|_| (0..length).map(|_| coin()).collect())
-                .collect();
+            let lines: Vec<Vec<_>> =
+                (0..form.lines()).map(|_| (0..length).map(|_| coin()).collect()).collect();
             let verdict = check(&text(&lines)).unwrap();
             passed += usize::from(verdict.passes());
-            positions += verdict
-                .lines
-                .iter()
-                .map(|line| line.wrong.len())
-                .sum::<usize>();
+            positions += verdict.lines.iter().map(|line| line.wrong.len()).sum::<usize>();
         }
         assert!(passed <= 20, "{form}: {passed} of 1000");
         let bound = 1_000 * form.lines() * (length / 2 + 1);

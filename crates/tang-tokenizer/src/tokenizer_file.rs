@@ -90,9 +90,7 @@ impl Vocabulary {
         };
         fs::create_dir_all(folder).map_err(|source| io_error("create", folder, source))?;
         let string = |c: char| serde_json::Value::from(c.to_string());
-        let entries = self
-            .iter()
-            .map(|(id, c)| format!("      {}: {id}", string(c)));
+        let entries = self.iter().map(|(id, c)| format!("      {}: {id}", string(c)));
         let entries: Vec<String> = entries.collect();
         let text = [HEAD, &entries.join(",\n"), TAIL].concat();
         for (name, text) in [(TOKENIZER_CONFIG_FILE, CONFIG), (TOKENIZER_FILE, &text)] {
@@ -136,10 +134,7 @@ impl Vocabulary {
                 },
             })?;
         file.into_vocabulary()
-            .map_err(|damage| TokenizerError::Damaged {
-                path: path.to_owned(),
-                damage,
-            })
+            .map_err(|damage| TokenizerError::Damaged { path: path.to_owned(), damage })
     }
 }
 
@@ -171,11 +166,7 @@ struct StoredModel {
 impl StoredFile {
     /// The vocabulary, or the reason why it is none.
     fn into_vocabulary(self) -> Result<Vocabulary, String> {
-        let StoredModel {
-            kind,
-            vocab: mut tokens,
-            merges,
-        } = self.model;
+        let StoredModel { kind, vocab: mut tokens, merges } = self.model;
         if kind != "BPE" || !merges.is_empty() {
             let (kind, merges) = (escape_value(&kind), merges.len());
             return Err(format!(
@@ -204,9 +195,7 @@ impl StoredFile {
         };
         if let Some((token, id)) = others.iter().find(|token| !is_harmless(token)) {
             let token = escape_value(token);
-            return Err(format!(
-                "token {id} is `{token}`, wanted a single character"
-            ));
+            return Err(format!("token {id} is `{token}`, wanted a single character"));
         }
         Vocabulary::from_entries(characters)
     }

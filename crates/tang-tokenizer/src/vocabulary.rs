@@ -128,12 +128,7 @@ impl Vocabulary {
     /// [`TokenizerError::UnknownId`] for the first id out of range.
     pub fn decode(&self, ids: &[TokenId]) -> Result<String, TokenizerError> {
         ids.iter()
-            .map(|&id| {
-                self.char(id).ok_or(TokenizerError::UnknownId {
-                    id,
-                    size: self.len(),
-                })
-            })
+            .map(|&id| self.char(id).ok_or(TokenizerError::UnknownId { id, size: self.len() }))
             .collect()
     }
 
@@ -220,13 +215,7 @@ mod tests {
     fn fingerprint_depends_on_the_characters_alone() {
         let fingerprint = vocabulary().fingerprint();
         assert_eq!(fingerprint.len(), 64);
-        assert_eq!(
-            fingerprint,
-            Vocabulary::from_texts(["流海入河黄尽山依日白"]).fingerprint()
-        );
-        assert_ne!(
-            fingerprint,
-            Vocabulary::from_texts(["流海入河黄尽山依日"]).fingerprint()
-        );
+        assert_eq!(fingerprint, Vocabulary::from_texts(["流海入河黄尽山依日白"]).fingerprint());
+        assert_ne!(fingerprint, Vocabulary::from_texts(["流海入河黄尽山依日"]).fingerprint());
     }
 }

@@ -1,5 +1,7 @@
 //! The saved vocabulary: what it looks like, and how damage to it is reported.
 
+#![cfg(test)]
+
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
@@ -50,13 +52,7 @@ fn writes_the_tokenizers_format_in_id_order() {
             "lstrip": false, "rstrip": false, "normalized": false,
         }])
     );
-    for null in [
-        "truncation",
-        "padding",
-        "normalizer",
-        "pre_tokenizer",
-        "post_processor",
-    ] {
+    for null in ["truncation", "padding", "normalizer", "pre_tokenizer", "post_processor"] {
         assert_eq!(file.get(null), Some(&Value::Null), "{null}");
     }
     assert_eq!(file["model"]["type"], "BPE");
@@ -106,18 +102,12 @@ fn each_damage_has_its_own_error() {
         damage(r#"{"\n": 0, "，": 1, "。": 2, "天": 4}"#),
         "id 3 is missing, wanted 0, 1, 2 and so on without a gap"
     );
-    assert_eq!(
-        damage(r#"{"，": 0, "\n": 1, "。": 2}"#),
-        "id 0 is `，`, wanted the newline"
-    );
+    assert_eq!(damage(r#"{"，": 0, "\n": 1, "。": 2}"#), "id 0 is `，`, wanted the newline");
     assert_eq!(
         damage(r#"{"\n": 0, "。": 1, "，": 2, "天": 3, "地": 4}"#),
         "id 1 is `。`, wanted `，`: ids 0 to 2 are the newline, `，` and `。`"
     );
-    assert_eq!(
-        damage("{}"),
-        "id 0 is missing, wanted 0, 1, 2 and so on without a gap"
-    );
+    assert_eq!(damage("{}"), "id 0 is missing, wanted 0, 1, 2 and so on without a gap");
 }
 
 #[test]
@@ -150,10 +140,8 @@ fn what_is_no_tokenizer_file_names_the_file() {
         assert!(error.to_string().contains(TOKENIZER_FILE), "{error}");
     }
     let folder = tempfile::tempdir().unwrap();
-    let wide: Vec<u8> = "\u{feff}{\"model\": {}}"
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
+    let wide: Vec<u8> =
+        "\u{feff}{\"model\": {}}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (bytes, word) in [
         (wide.as_slice(), "iconv -f UTF-16 "),
         (b"<!DOCTYPE html><html>", "HTML"),
@@ -161,17 +149,11 @@ fn what_is_no_tokenizer_file_names_the_file() {
     ] {
         std::fs::write(folder.path().join(TOKENIZER_FILE), bytes).unwrap();
         let error = Vocabulary::load(folder.path()).unwrap_err().to_string();
-        assert!(
-            error.contains(word) && error.contains(TOKENIZER_FILE),
-            "{error}"
-        );
+        assert!(error.contains(word) && error.contains(TOKENIZER_FILE), "{error}");
     }
     std::fs::remove_file(folder.path().join(TOKENIZER_FILE)).unwrap();
     let error = Vocabulary::load(folder.path()).unwrap_err();
-    assert!(
-        matches!(error, TokenizerError::Io { action: "read", .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, TokenizerError::Io { action: "read", .. }), "{error:?}");
 }
 
 #[test]
@@ -214,17 +196,9 @@ fn added_tokens_are_counted_where_they_do_no_harm() {
     for (added, end, word) in [
         (json!([]), r#", "<pad>": 6"#, "token 6 is `<pad>`"),
         (json!([pad]), r#", "黄": 7"#, "token 6 is `<pad>`"),
-        (
-            json!([{"id": 6, "content": "天地"}]),
-            "",
-            "token 6 is `天地`",
-        ),
+        (json!([{"id": 6, "content": "天地"}]), "", "token 6 is `天地`"),
         (json!([{"id": 3, "content": "<s>"}]), "", "token 3 is `<s>`"),
-        (
-            json!([{"id": 3, "content": "黄"}]),
-            "",
-            "id 3 stands for two",
-        ),
+        (json!([{"id": 3, "content": "黄"}]), "", "id 3 stands for two"),
         (json!([{"id": 6, "content": "天"}]), "", "ids 3 and 6"),
         (json!([{"id": 8, "content": "黄"}]), "", "id 6 is missing"),
         (json!([{"id": 6, "content": ""}]), "", "token 6 is ``"),
@@ -253,8 +227,5 @@ fn what_is_not_seen_is_shown_as_a_code_point() {
         "x".repeat(5000)
     );
     let message = load_text(&kind).unwrap_err().to_string();
-    assert!(
-        message.contains(r"\u{a} with") && message.len() < 600,
-        "{message}"
-    );
+    assert!(message.contains(r"\u{a} with") && message.len() < 600, "{message}");
 }

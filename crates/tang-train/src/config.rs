@@ -39,13 +39,7 @@ impl TrainConfig {
     ///
     /// [`TrainError::Config`] with the first impossible value.
     pub fn validate(&self) -> Result<(), TrainError> {
-        let Self {
-            peak_learning_rate: rate,
-            dropout,
-            weight_decay,
-            max_gradient_norm,
-            ..
-        } = *self;
+        let Self { peak_learning_rate: rate, dropout, weight_decay, max_gradient_norm, .. } = *self;
         let is_possible = |number: f32| number.is_finite() && number >= 0.0;
         let reason = if self.steps == 0 {
             "0 steps".to_owned()
@@ -122,12 +116,9 @@ impl FromStr for Preset {
     type Err = TrainError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|preset| preset.name() == name)
-            .ok_or_else(|| {
-                TrainError::Config(format!("no preset `{name}`: use quick, default or best"))
-            })
+        Self::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            TrainError::Config(format!("no preset `{name}`: use quick, default or best"))
+        })
     }
 }
 
@@ -150,26 +141,11 @@ mod tests {
         let good = Preset::Quick.config();
         for bad in [
             TrainConfig { steps: 0, ..good },
-            TrainConfig {
-                evaluate_every: 0,
-                ..good
-            },
-            TrainConfig {
-                peak_learning_rate: f64::NAN,
-                ..good
-            },
-            TrainConfig {
-                max_gradient_norm: f32::INFINITY,
-                ..good
-            },
-            TrainConfig {
-                dropout: 1.0,
-                ..good
-            },
-            TrainConfig {
-                weight_decay: -0.1,
-                ..good
-            },
+            TrainConfig { evaluate_every: 0, ..good },
+            TrainConfig { peak_learning_rate: f64::NAN, ..good },
+            TrainConfig { max_gradient_norm: f32::INFINITY, ..good },
+            TrainConfig { dropout: 1.0, ..good },
+            TrainConfig { weight_decay: -0.1, ..good },
         ] {
             assert!(bad.validate().is_err(), "{bad:?}");
         }

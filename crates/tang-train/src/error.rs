@@ -112,10 +112,7 @@ pub enum TrainError {
 
 impl TrainError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { path: path.to_owned(), source }
     }
 
     pub(crate) fn threads(error: impl ToString) -> Self {
@@ -123,10 +120,7 @@ impl TrainError {
     }
 
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
-        Self::Damaged {
-            path: path.to_owned(),
-            reason: reason.to_string(),
-        }
+        Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
     }
 
     pub(crate) fn damaged_state(path: &Path, reason: impl ToString) -> Self {

@@ -16,7 +16,7 @@ use tang_checkpoint::{ModelConfig, Weights};
 use tang_corpus::Split;
 use tang_engine::{Engine, Threads};
 use tang_files::sha256_hex;
-use tang_model::{Dropout, Transformer};
+use tang_model::{Dropout, Transformer, device::with_gradients};
 use tang_tokenizer::Vocabulary;
 
 use self::{
@@ -65,10 +65,7 @@ impl Learner {
         device: &Device,
     ) -> Result<Self, TrainError> {
         let vocabulary = split.vocabulary();
-        let model = ModelConfig {
-            vocab_size: vocabulary.len(),
-            ..model
-        };
+        let model = ModelConfig { vocab_size: vocabulary.len(), ..model };
         config.validate()?;
         model.validate()?;
         let progress = Progress {
@@ -121,7 +118,7 @@ impl Learner {
         group_by_length(&split.validation, &vocabulary, context)?;
         let batches = Batches::new(&split.train, &vocabulary, context, &config)?;
         Ok(Self {
-            model: Transformer::new(progress.model, weights, &device.clone().autodiff())?,
+            model: Transformer::new(progress.model, weights, &with_gradients(device))?,
             optimizer: optimizer(&progress.model, config.weight_decay),
             batches,
             validation: split.validation.clone(),
@@ -159,11 +156,7 @@ impl Learner {
         let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
-            return Err(TrainError::Diverged {
-                step,
-                loss: nats_per_char,
-                gradient_norm,
-            });
+            return Err(TrainError::Diverged { step, loss: nats_per_char, gradient_norm });
         }
         let rate = learning_rate(config, step);
         self.model = self.optimizer.step(rate, self.model.clone(), gradients);
@@ -250,10 +243,7 @@ mod tests {
         let resumed = Learner::resume(&path, &split(), &device).unwrap();
         assert_eq!(resumed.progress.step, 1);
 
-        let without = TrainingState {
-            optimizer: fresh,
-            ..learner.state()
-        };
+        let without = TrainingState { optimizer: fresh, ..learner.state() };
         without.write(&path).unwrap();
         let error = Learner::resume(&path, &split(), &device).err().unwrap();
         let wanted = "`momentum.moment_1` of `token_embedding` is missing";

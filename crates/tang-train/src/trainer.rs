@@ -87,11 +87,7 @@ impl Trainer {
         // First, since it may be damaged, and then nothing is written.
         let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
         learner.vocabulary.save(folder.path())?;
-        Ok(Self {
-            learner,
-            folder,
-            log,
-        })
+        Ok(Self { learner, folder, log })
     }
 
     /// The folder of the run.
@@ -149,11 +145,7 @@ impl Trainer {
 
             let last = report.step == self.config().steps;
             let due = report.step.is_multiple_of(self.config().evaluate_every);
-            let evaluated = if due || last {
-                Some(self.evaluate()?)
-            } else {
-                None
-            };
+            let evaluated = if due || last { Some(self.evaluate()?) } else { None };
             let evaluation = evaluated.as_ref().map(|(evaluation, _)| *evaluation);
             let save = evaluated.is_some() || stop;
             if save || report.step.is_multiple_of(LOG_EVERY) {

@@ -1,6 +1,8 @@
 //! Every file that the project reads, damaged ten thousand times: a reader refuses it or reads it, and
 //! neither panics nor takes memory without bound.
 
+#![cfg(test)]
+
 #[path = "../../tang-files/tests/support/mutator.rs"]
 mod mutator;
 
@@ -69,11 +71,7 @@ fn tiny(config: ModelConfig) -> ModelConfig {
 
 fn stopped_run() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
-        steps: 20,
-        batch_tokens: 48,
-        ..Preset::Quick.config()
-    };
+    let config = TrainConfig { steps: 20, batch_tokens: 48, ..Preset::Quick.config() };
     let model = tiny(ModelConfig::tang_4l(0));
     let trainer = Trainer::start(config, model, split(), folder.path(), &device::cpu());
     trainer.unwrap().run(&mut StopAfterThree).unwrap();
@@ -158,9 +156,7 @@ fn logs_of_runs() {
 
 /// Reads a model, and a poem with it if it has a token for each character.
 fn read_model(folder: &Path, vocabulary: &Vocabulary) -> Result<(), String> {
-    let (config, weights) = ModelFolder::open(folder)
-        .map_err(|e| e.to_string())?
-        .into_parts();
+    let (config, weights) = ModelFolder::open(folder).map_err(|e| e.to_string())?.into_parts();
     let engine = Engine::pack(&config, &weights).map_err(|e| e.to_string())?;
     if config.vocab_size == vocabulary.len() {
         let poems = [POEMS[0].to_owned()];
@@ -173,10 +169,7 @@ fn attack_model(file: &str, times: usize, damage: impl Fn(&mut Mutator, &[u8]) -
     let vocabulary = split().vocabulary();
     for config in [ModelConfig::tang_4l(0), ModelConfig::minimind_4l(0)] {
         let folder = tempfile::tempdir().unwrap();
-        let config = ModelConfig {
-            vocab_size: vocabulary.len(),
-            ..tiny(config)
-        };
+        let config = ModelConfig { vocab_size: vocabulary.len(), ..tiny(config) };
         let weights = Weights::random(&config, 0);
         ModelFolder::save(folder.path(), &config, &weights, &vocabulary.fingerprint()).unwrap();
         let path = folder.path().join(file);
@@ -196,9 +189,7 @@ fn attack_model(file: &str, times: usize, damage: impl Fn(&mut Mutator, &[u8]) -
 
 #[test]
 fn weights_of_models() {
-    attack_model("model.safetensors", 700, |mutator, file| {
-        mutator.tensors(file)
-    });
+    attack_model("model.safetensors", 700, |mutator, file| mutator.tensors(file));
 }
 
 #[test]
@@ -229,9 +220,7 @@ fn vocabularies() {
 /// Reads a source of poems.
 fn read_corpus(path: &Path) -> Result<(), String> {
     let corpus = Corpus::read(path, &mut |_| {}).map_err(|e| e.to_string())?;
-    Split::of(&corpus.poems)
-        .map(drop)
-        .map_err(|e| e.to_string())
+    Split::of(&corpus.poems).map(drop).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -338,11 +327,7 @@ fn archive(mutator: &mut Mutator) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&tar).unwrap();
     let gzip = gzip.finish().unwrap();
-    if kind == 4 {
-        mutator.bytes(&gzip)
-    } else {
-        gzip
-    }
+    if kind == 4 { mutator.bytes(&gzip) } else { gzip }
 }
 
 #[test]

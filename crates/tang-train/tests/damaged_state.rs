@@ -1,5 +1,7 @@
 //! A training state that is damaged is refused by what is wrong, and nothing is written.
 
+#![cfg(test)]
+
 use std::{collections::BTreeMap, fs, ops::ControlFlow, path::Path, sync::Arc};
 
 use burn::tensor::{Bytes, DType};
@@ -55,9 +57,7 @@ impl Parts {
             progress: serde_json::from_str(&header.metadata().as_ref().unwrap()["progress"])
                 .unwrap(),
             weights: part("weights"),
-            moments: tensors
-                .map(|tensor| (tensor.name.clone(), tensor))
-                .collect(),
+            moments: tensors.map(|tensor| (tensor.name.clone(), tensor)).collect(),
             scalars,
         }
     }
@@ -69,10 +69,7 @@ impl Parts {
         }
         let optimizer = writer.into_bytes().unwrap();
         let blob = |bytes| TensorView::new(Dtype::U8, vec![<[u8]>::len(bytes)], bytes).unwrap();
-        let entries = [
-            ("weights", blob(&self.weights)),
-            ("optimizer", blob(&optimizer)),
-        ];
+        let entries = [("weights", blob(&self.weights)), ("optimizer", blob(&optimizer))];
         let metadata = [("progress".to_owned(), self.progress.to_string())].into();
         safetensors::serialize(entries, Some(metadata)).unwrap()
     }
@@ -80,10 +77,7 @@ impl Parts {
     /// Puts other floats in the place of a moment of the token embedding.
     fn moment(&mut self, name: &str, shape: [usize; 2], values: &[f32]) {
         let name = key(name);
-        let values: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
+        let values: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.moment_of(&name, DType::F32, shape.to_vec(), values);
     }
 
@@ -107,11 +101,7 @@ const SQUARES: &str = "momentum.moment_2";
 
 fn stopped_run() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
-        steps: 5,
-        evaluate_every: 1,
-        ..Preset::Quick.config()
-    };
+    let config = TrainConfig { steps: 5, evaluate_every: 1, ..Preset::Quick.config() };
     let model = ModelConfig {
         width: WIDTH,
         feed_forward_width: 32,
@@ -144,10 +134,7 @@ fn refused(run: &TempDir, state: &[u8]) -> String {
     let before = files(run.path());
     let error = resume(run.path()).err().unwrap();
     assert!(matches!(error, TrainError::Damaged { .. }), "{error:?}");
-    assert!(
-        files(run.path()) == before,
-        "something was written: {error}"
-    );
+    assert!(files(run.path()) == before, "something was written: {error}");
     let message = error.to_string();
     for wanted in ["training_state.safetensors", "start a new run"] {
         assert!(message.contains(wanted), "{message}");
@@ -183,28 +170,13 @@ fn what_is_wrong_is_named() {
         (progress("/model/model_type", json!("mamba")), "mamba"),
         (progress("/step", json!(6)), "6 of 5 steps are done"),
         (progress("/step", json!(-1)), "-1"),
-        (
-            progress("/step", json!(3)),
-            "after Some(UInt(2)) steps, the run after 3",
-        ),
-        (
-            progress("/tokens", json!(0)),
-            "2 steps of at most 4096 characters cannot have seen 0",
-        ),
-        (
-            progress("/tokens", json!(u64::MAX)),
-            "cannot have seen 18446744073709551615",
-        ),
+        (progress("/step", json!(3)), "after Some(UInt(2)) steps, the run after 3"),
+        (progress("/tokens", json!(0)), "2 steps of at most 4096 characters cannot have seen 0"),
+        (progress("/tokens", json!(u64::MAX)), "cannot have seen 18446744073709551615"),
         (progress("/train_seconds", json!(-1.0)), "-1 seconds"),
         (progress("/train/steps", json!(0)), "0 steps"),
-        (
-            progress("/train/peak_learning_rate", json!(2)),
-            "a learning rate of 2",
-        ),
-        (
-            progress("/train/weight_decay", json!(-1)),
-            "weight decay -1",
-        ),
+        (progress("/train/peak_learning_rate", json!(2)), "a learning rate of 2"),
+        (progress("/train/weight_decay", json!(-1)), "weight decay -1"),
         (progress("", json!({})), "missing field"),
         (progress("", json!("progress")), "invalid type"),
         (
@@ -230,18 +202,9 @@ fn what_is_wrong_is_named() {
             }),
             "`momentum.moment_2` of `token_embedding` is stored as F16",
         ),
-        (
-            edit(move |parts| parts.moment(SQUARES, shape, &with(f32::NAN))),
-            "holds NaN",
-        ),
-        (
-            edit(move |parts| parts.moment(SQUARES, shape, &with(f32::INFINITY))),
-            "holds inf",
-        ),
-        (
-            edit(move |parts| parts.moment(SQUARES, shape, &with(-0.5))),
-            "holds -0.5",
-        ),
+        (edit(move |parts| parts.moment(SQUARES, shape, &with(f32::NAN))), "holds NaN"),
+        (edit(move |parts| parts.moment(SQUARES, shape, &with(f32::INFINITY))), "holds inf"),
+        (edit(move |parts| parts.moment(SQUARES, shape, &with(-0.5))), "holds -0.5"),
         (
             edit(|parts| drop(parts.moments.remove(&key(SQUARES)))),
             "`momentum.moment_2` of `token_embedding` is missing",
@@ -256,11 +219,7 @@ fn what_is_wrong_is_named() {
             "`7.x` belongs to no parameter",
         ),
         (
-            edit(|parts| {
-                parts
-                    .scalars
-                    .extend([("7.__rank".to_owned(), Scalar::UInt(9))])
-            }),
+            edit(|parts| parts.scalars.extend([("7.__rank".to_owned(), Scalar::UInt(9))])),
             "`7.__rank` belongs to no parameter",
         ),
         (
@@ -274,10 +233,7 @@ fn what_is_wrong_is_named() {
             }),
             "marked as another parameter's",
         ),
-        (
-            edit(|parts| parts.weights.truncate(40)),
-            "not a readable safetensors file",
-        ),
+        (edit(|parts| parts.weights.truncate(40)), "not a readable safetensors file"),
         (
             edit(|parts| {
                 let end = parts.weights.len();
@@ -312,9 +268,7 @@ fn a_changed_byte_is_found() {
     let run = stopped_run();
     let state = fs::read(run.path().join("training_state.safetensors")).unwrap();
     let pattern = br#"\"seed\":0"#;
-    let seed = state
-        .windows(pattern.len())
-        .position(|piece| piece == pattern);
+    let seed = state.windows(pattern.len()).position(|piece| piece == pattern);
     let seed = seed.unwrap() + pattern.len() - 1;
     let part = |name: &str| {
         let file = SafeTensors::deserialize(&state).unwrap();

@@ -1,5 +1,7 @@
 //! A run on a handful of poems: it learns, it stops and goes on, and its losses are pinned.
 
+#![cfg(test)]
+
 use std::{ops::ControlFlow, path::Path, sync::Arc};
 
 use tang_checkpoint::{ModelConfig, ModelFolder};
@@ -20,10 +22,7 @@ fn poems() -> Split {
         "朝辞白帝彩云间，千里江陵一日还。两岸猨声啼不尽，轻舟已过万重山。",
         "月落乌啼霜满天，江枫渔父对愁眠。姑苏城外寒山寺，夜半钟声到客船。",
     ];
-    Split {
-        train: train.map(str::to_owned).to_vec(),
-        validation: vec![train[0].to_owned()],
-    }
+    Split { train: train.map(str::to_owned).to_vec(), validation: vec![train[0].to_owned()] }
 }
 
 fn config() -> TrainConfig {
@@ -91,15 +90,10 @@ fn ten_steps_have_these_losses() {
     let mut recorder = Recorder::default();
     let outcome = start(folder.path(), config()).run(&mut recorder).unwrap();
     assert_eq!(outcome, Outcome::Finished);
-    let pinned = [
-        4.61001, 4.62507, 4.68319, 4.28471, 4.27050, 4.24904, 3.95525, 4.11780, 3.97471, 4.05989,
-    ];
+    let pinned =
+        [4.61001, 4.62507, 4.68319, 4.28471, 4.27050, 4.24904, 3.95525, 4.11780, 3.97471, 4.05989];
     for (step, (got, wanted)) in recorder.losses.iter().zip(pinned).enumerate() {
-        assert!(
-            (got - wanted).abs() < 1e-3,
-            "step {step}: {:?}",
-            recorder.losses
-        );
+        assert!((got - wanted).abs() < 1e-3, "step {step}: {:?}", recorder.losses);
     }
     let steps: Vec<usize> = recorder.evaluations.iter().map(|(step, _)| *step).collect();
     assert_eq!(steps, [4, 8, 10]);
@@ -108,12 +102,7 @@ fn ten_steps_have_these_losses() {
 #[test]
 fn learns_its_poems_by_heart() {
     let folder = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
-        steps: 120,
-        evaluate_every: 120,
-        dropout: 0.0,
-        ..config()
-    };
+    let config = TrainConfig { steps: 120, evaluate_every: 120, dropout: 0.0, ..config() };
     let mut recorder = Recorder::default();
     start(folder.path(), config).run(&mut recorder).unwrap();
     let (_, evaluation) = recorder.evaluations[0];
@@ -122,10 +111,7 @@ fn learns_its_poems_by_heart() {
     // The saved model is the measured one.
     let opened = ModelFolder::open(folder.path()).unwrap();
     let vocabulary = Vocabulary::load(folder.path()).unwrap();
-    assert_eq!(
-        opened.vocabulary_fingerprint(),
-        Some(vocabulary.fingerprint().as_str())
-    );
+    assert_eq!(opened.vocabulary_fingerprint(), Some(vocabulary.fingerprint().as_str()));
     let model = engine(opened);
     let again = evaluate(&model, &poems().validation, &vocabulary, Threads::ONE).unwrap();
     assert_eq!(again, evaluation);
@@ -135,14 +121,9 @@ fn learns_its_poems_by_heart() {
 fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
     let (whole, parts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut uninterrupted = Recorder::default();
-    start(whole.path(), config())
-        .run(&mut uninterrupted)
-        .unwrap();
+    start(whole.path(), config()).run(&mut uninterrupted).unwrap();
 
-    let mut recorder = Recorder {
-        stop_after: Some(3),
-        ..Recorder::default()
-    };
+    let mut recorder = Recorder { stop_after: Some(3), ..Recorder::default() };
     let mut trainer = start(parts.path(), config());
     assert_eq!(trainer.run(&mut recorder).unwrap(), Outcome::Stopped);
     drop(trainer);
@@ -167,9 +148,7 @@ fn a_stopped_run_goes_on_as_if_it_had_not_stopped() {
 #[test]
 fn refuses_to_resume_on_another_corpus_or_from_a_damaged_state() {
     let folder = tempfile::tempdir().unwrap();
-    start(folder.path(), config())
-        .run(&mut Recorder::default())
-        .unwrap();
+    start(folder.path(), config()).run(&mut Recorder::default()).unwrap();
     let resume = |split: Split| resume(folder.path(), split).map(|_| ());
     // The same characters in another order are another corpus.
     let mut other = poems();
@@ -199,10 +178,7 @@ fn diverging() -> TrainConfig {
 #[test]
 fn a_step_that_diverges_is_named_and_the_last_state_stays() {
     let folder = tempfile::tempdir().unwrap();
-    let mut recorder = Recorder {
-        stop_after: Some(3),
-        ..Recorder::default()
-    };
+    let mut recorder = Recorder { stop_after: Some(3), ..Recorder::default() };
     let mut trainer = start(folder.path(), diverging());
     assert_eq!(trainer.run(&mut recorder).unwrap(), Outcome::Stopped);
     drop(trainer);
@@ -219,17 +195,11 @@ fn a_step_that_diverges_is_named_and_the_last_state_stays() {
 #[test]
 fn a_loss_that_is_no_number_stops_the_run_and_keeps_what_was_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
-        evaluate_every: 1,
-        ..diverging()
-    };
+    let config = TrainConfig { evaluate_every: 1, ..diverging() };
     let mut recorder = Recorder::default();
     let error = start(folder.path(), config).run(&mut recorder).unwrap_err();
     assert!(
-        matches!(
-            error,
-            TrainError::Diverged { .. } | TrainError::ValidationNotFinite { .. }
-        ),
+        matches!(error, TrainError::Diverged { .. } | TrainError::ValidationNotFinite { .. }),
         "{error}"
     );
     let saved = resume(folder.path(), poems()).unwrap().step();

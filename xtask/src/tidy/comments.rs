@@ -44,26 +44,14 @@ mod tests {
     #[test]
     fn only_beginnings_of_sentences_are_found() {
         for (text, lines) in [
-            (
-                "/// What it is.\nfn f() {}\n// Whoever asks.\n",
-                &[1, 3][..],
-            ),
+            ("/// What it is.\nfn f() {}\n// Whoever asks.\n", &[1, 3][..]),
             ("//! A list\n//! Of rows. Of columns.\n", &[2]),
-            (
-                "//! A list.\n//! Of rows.\n//!\n//! - What\n//! # What it is\n",
-                &[2, 5],
-            ),
-            ("    one(); // Of two.\n    let a = \"// What \";\n", &[1]),
-            (
-                "/// Whatever. Offsets: what of it.\nlet a = \"What is it? Of note. What \";\n",
-                &[],
-            ),
+            ("//! A list.\n//! Of rows.\n//!\n//! - What\n//! # What it is\n", &[2, 5]),
+            ("    one(); /\u{2f} Of two.\n    let a = \"// What \";\n", &[1]),
+            ("/// Whatever. Offsets: what of it.\nlet a = \"What is it? Of note. What \";\n", &[]),
         ] {
             let findings = check("a.rs", text);
-            let found: Vec<_> = findings
-                .iter()
-                .map(|it| it.split(':').nth(1).unwrap())
-                .collect();
+            let found: Vec<_> = findings.iter().map(|it| it.split(':').nth(1).unwrap()).collect();
             let wanted: Vec<_> = lines.iter().map(ToString::to_string).collect();
             assert_eq!(found, wanted, "{text}");
         }

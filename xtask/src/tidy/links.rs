@@ -62,12 +62,7 @@ mod tests {
     use super::*;
 
     fn lines_of_findings(path: &str, text: &str) -> Vec<usize> {
-        let files = [
-            "README.md",
-            "LICENSE",
-            "data/README.md",
-            "data/opencc/LICENSE",
-        ];
+        let files = ["README.md", "LICENSE", "data/README.md", "data/opencc/LICENSE"];
         let files = files.map(str::to_owned).into();
         let findings = check(path, text, &files);
         let line = |finding: &String| finding.split(':').nth(1)?.parse().ok();
@@ -76,40 +71,19 @@ mod tests {
 
     #[test]
     fn links_to_files_and_folders_pass() {
-        for link in [
-            "LICENSE",
-            "./data/README.md#form",
-            "data",
-            "data/opencc/",
-            "#top",
-            ".",
-        ] {
+        for link in ["LICENSE", "./data/README.md#form", "data", "data/opencc/", "#top", "."] {
             let text = format!("Text\n[a]({link})\n");
             assert!(lines_of_findings("README.md", &text).is_empty(), "{link}");
         }
-        for link in [
-            "../LICENSE",
-            "opencc/LICENSE",
-            "/data/README.md",
-            "../data/../README.md",
-        ] {
+        for link in ["../LICENSE", "opencc/LICENSE", "/data/README.md", "../data/../README.md"] {
             let text = format!("![a]({link})");
-            assert!(
-                lines_of_findings("data/README.md", &text).is_empty(),
-                "{link}"
-            );
+            assert!(lines_of_findings("data/README.md", &text).is_empty(), "{link}");
         }
     }
 
     #[test]
     fn links_that_lead_nowhere_are_found() {
-        for link in [
-            "missing.md",
-            "dat",
-            "data/missing.md#a",
-            "../LICENSE",
-            "/missing",
-        ] {
+        for link in ["missing.md", "dat", "data/missing.md#a", "../LICENSE", "/missing"] {
             for text in [
                 format!("\n\n[a]({link})"),
                 format!("\n\n![a]({link})"),

@@ -14,9 +14,7 @@ struct Layer<'a> {
 
 /// Reads the rows `| package | may use | Burn |`, from the lowest to the highest.
 fn table(page: &str) -> Vec<Layer<'_>> {
-    let rows = page
-        .lines()
-        .skip_while(|line| !line.starts_with("| crate | may use |"));
+    let rows = page.lines().skip_while(|line| !line.starts_with("| crate | may use |"));
     rows.skip(2)
         .map_while(|line| line.strip_prefix("| ")?.strip_suffix(" |"))
         .filter_map(|row| {
@@ -40,14 +38,10 @@ pub fn layers(metadata: &Value, page: &str) -> Vec<String> {
         let (name, path) = (text(package, "name"), text(package, "manifest_path"));
         let mut find = |message| findings.push(format!("{path}:1: {message}"));
         if path.rsplit('/').nth(1) != Some(name) {
-            find(format!(
-                "the folder of `{name}` has another name; rename one"
-            ));
+            find(format!("the folder of `{name}` has another name; rename one"));
         }
         let Some(index) = row(name) else {
-            find(format!(
-                "`{name}` has no row in the table of {PAGE}; add it"
-            ));
+            find(format!("`{name}` has no row in the table of {PAGE}; add it"));
             continue;
         };
         for dependency in list(package, "dependencies") {
@@ -55,9 +49,7 @@ pub fn layers(metadata: &Value, page: &str) -> Vec<String> {
             let short = other.strip_prefix("tang-").unwrap_or(other);
             let is_named = layers[index].may_use.contains(&short) && row(other) < Some(index);
             if dependency["path"].is_string() && dependency["kind"].is_null() && !is_named {
-                find(format!(
-                    "`{name}` may not use `{other}` by the table of {PAGE}"
-                ));
+                find(format!("`{name}` may not use `{other}` by the table of {PAGE}"));
             }
             let is_burn = other == "burn" || other.starts_with("burn-");
             if is_burn && !layers[index].on_burn {
@@ -77,10 +69,7 @@ pub fn unused(metadata: &Value, manifest: &str) -> Vec<String> {
     entries(manifest)
         .filter(|(_, line)| !used.contains(&key(line)))
         .map(|(number, line)| {
-            format!(
-                "Cargo.toml:{number}: no member uses `{}`; delete it",
-                key(line)
-            )
+            format!("Cargo.toml:{number}: no member uses `{}`; delete it", key(line))
         })
         .collect()
 }
@@ -172,11 +161,7 @@ mod tests {
 
     #[test]
     fn a_version_outside_the_root_is_found() {
-        for table in [
-            "dependencies",
-            "build-dependencies",
-            "target.'cfg(unix)'.dev-dependencies",
-        ] {
+        for table in ["dependencies", "build-dependencies", "target.'cfg(unix)'.dev-dependencies"] {
             for source in ["b = \"1\"", "b = { version = \"1\" }", "b.path = \"../b\""] {
                 let text =
                     format!("[package]\nname = \"a\"\n[{table}]\na.workspace = true\n{source}\n");

@@ -93,25 +93,12 @@ mod tests {
             ("    let a = burn::tensor::Device::default();", &[]),
             ("use burn::backend::Flex;", &[DEVICE, FUSED_RS, GELU]),
             ("#[cfg(feature = \"wgpu\")]", &[DEVICE, FUSED_RS]),
-            (
-                "    #[allow(unsafe_code)]",
-                &["crates/tang-kernels/src/threads/spin_worker.rs"],
-            ),
-            (
-                "    Command::new(a)",
-                &[RUNS_PROGRAMS[0], "crates/tang-cli/tests/tang/work.rs"],
-            ),
+            ("    #[allow(unsafe_code)]", &["crates/tang-kernels/src/threads/spin_worker.rs"]),
+            ("    Command::new(a)", &[RUNS_PROGRAMS[0], "crates/tang-cli/tests/tang/work.rs"]),
             ("use burn::tensor::{Device, Tensor};", &[BLOCK]),
             ("    // Like Device::default().", &[BLOCK]),
         ] {
-            for path in [
-                BLOCK,
-                DEVICE,
-                GELU,
-                FUSED_RS,
-                "crates/a/tests/a.rs",
-                RUNS_PROGRAMS[0],
-            ] {
+            for path in [BLOCK, DEVICE, GELU, FUSED_RS, "crates/a/tests/a.rs", RUNS_PROGRAMS[0]] {
                 let allowed = places.contains(&path)
                     || places.contains(&BLOCK)
                     || line.contains("Command") && path.contains("/tests/");
@@ -137,9 +124,7 @@ mod tests {
             let findings = check("xtask/src/a.rs", &format!("//! Doc.\n// {note}: later\n"));
             assert_eq!(
                 findings,
-                [format!(
-                    "xtask/src/a.rs:2: `{note}`: do it now or delete the note"
-                )]
+                [format!("xtask/src/a.rs:2: `{note}`: do it now or delete the note")]
             );
         }
     }

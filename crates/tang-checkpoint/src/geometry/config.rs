@@ -60,9 +60,7 @@ impl ModelConfig {
     /// Llama with 4 layers, 128 wide, 4 query heads and 2 key/value heads, context 128.
     pub fn minimind_4l(vocab_size: usize) -> Self {
         Self {
-            family: Family::Llama {
-                rope: Rope::unscaled(10_000.0),
-            },
+            family: Family::Llama { rope: Rope::unscaled(10_000.0) },
             kv_heads: 2,
             feed_forward_width: 384,
             ..Self::tang_4l(vocab_size)
@@ -104,15 +102,7 @@ impl ModelConfig {
         if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
             return Some(format!("{name} is 0"));
         }
-        let Self {
-            layers,
-            context,
-            width,
-            heads,
-            kv_heads,
-            norm_eps,
-            ..
-        } = *self;
+        let Self { layers, context, width, heads, kv_heads, norm_eps, .. } = *self;
         if layers > MAX_LAYERS || context > MAX_CONTEXT {
             return Some(format!(
                 "{layers} layers and {context} positions: at most {MAX_LAYERS} and {MAX_CONTEXT} are supported"
@@ -141,24 +131,18 @@ impl ModelConfig {
                  use minimind-4l for fewer"
             )),
             Family::Gpt2 => None,
-            Family::Llama { .. } if !self.head_dim().is_multiple_of(2) => Some(format!(
-                "heads of width {} cannot be rotated: it is odd",
-                self.head_dim()
-            )),
+            Family::Llama { .. } if !self.head_dim().is_multiple_of(2) => {
+                Some(format!("heads of width {} cannot be rotated: it is odd", self.head_dim()))
+            }
             Family::Llama { rope } => rope.fault(),
         }
     }
 
     /// In floating point, since the sizes may be anything.
     fn approximate_parameters(&self) -> f64 {
-        let [vocabulary, context, width, layers, inner] = [
-            self.vocab_size,
-            self.context,
-            self.width,
-            self.layers,
-            self.feed_forward_width,
-        ]
-        .map(|size| size as f64);
+        let [vocabulary, context, width, layers, inner] =
+            [self.vocab_size, self.context, self.width, self.layers, self.feed_forward_width]
+                .map(|size| size as f64);
         (vocabulary + context) * width + layers * width * (4.0 * width + 3.0 * inner)
     }
 }
@@ -174,10 +158,7 @@ mod tests {
         let grouped = ModelConfig::minimind_4l(6289);
         assert_eq!(grouped.cache_bytes_per_token(), 2048);
         assert_eq!(grouped.cache_bytes_per_token() * 100, 204_800);
-        let multi_query = ModelConfig {
-            kv_heads: 1,
-            ..grouped
-        };
+        let multi_query = ModelConfig { kv_heads: 1, ..grouped };
         assert_eq!(multi_query.cache_bytes_per_token(), 1024);
     }
 
@@ -197,56 +178,13 @@ mod tests {
         for (config, word) in [
             (ModelConfig { heads: 3, ..gpt2 }, "3 heads"),
             (ModelConfig { heads: 0, ..gpt2 }, "heads is 0"),
-            (
-                ModelConfig {
-                    vocab_size: 0,
-                    ..gpt2
-                },
-                "vocabulary is 0",
-            ),
-            (
-                ModelConfig {
-                    kv_heads: 2,
-                    ..gpt2
-                },
-                "2 and 4",
-            ),
-            (
-                ModelConfig {
-                    kv_heads: 3,
-                    ..llama
-                },
-                "3 key/value heads",
-            ),
-            (
-                ModelConfig {
-                    norm_eps: f64::NAN,
-                    ..llama
-                },
-                "NaN",
-            ),
-            (
-                ModelConfig {
-                    width: 12,
-                    heads: 4,
-                    ..llama
-                },
-                "width 3",
-            ),
-            (
-                ModelConfig {
-                    context: usize::MAX,
-                    ..llama
-                },
-                "positions",
-            ),
-            (
-                ModelConfig {
-                    feed_forward_width: 1 << 50,
-                    ..gpt2
-                },
-                "parameters",
-            ),
+            (ModelConfig { vocab_size: 0, ..gpt2 }, "vocabulary is 0"),
+            (ModelConfig { kv_heads: 2, ..gpt2 }, "2 and 4"),
+            (ModelConfig { kv_heads: 3, ..llama }, "3 key/value heads"),
+            (ModelConfig { norm_eps: f64::NAN, ..llama }, "NaN"),
+            (ModelConfig { width: 12, heads: 4, ..llama }, "width 3"),
+            (ModelConfig { context: usize::MAX, ..llama }, "positions"),
+            (ModelConfig { feed_forward_width: 1 << 50, ..gpt2 }, "parameters"),
         ] {
             let error = config.validate().unwrap_err().to_string();
             assert!(error.contains(word), "{error}");

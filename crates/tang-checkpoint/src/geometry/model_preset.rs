@@ -46,12 +46,9 @@ impl FromStr for ModelPreset {
     type Err = ModelError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|preset| preset.name() == name)
-            .ok_or_else(|| ModelError::Config {
-                reason: format!("no model `{name}`: use tang-4l or minimind-4l"),
-            })
+        Self::ALL.into_iter().find(|preset| preset.name() == name).ok_or_else(|| {
+            ModelError::Config { reason: format!("no model `{name}`: use tang-4l or minimind-4l") }
+        })
     }
 }
 

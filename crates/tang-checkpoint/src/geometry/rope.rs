@@ -52,10 +52,7 @@ pub(crate) enum RopeScaling {
 impl Rope {
     /// Rotary positions as they were first described.
     pub fn unscaled(theta: f64) -> Self {
-        Self {
-            theta,
-            scaling: RopeScaling::Unscaled,
-        }
+        Self { theta, scaling: RopeScaling::Unscaled }
     }
 
     /// Cosines and sines of the angles at some positions, each `[positions, head_dim / 2]`:
@@ -89,12 +86,7 @@ impl Rope {
         match self.scaling {
             RopeScaling::Unscaled | RopeScaling::Dynamic { .. } => pairs.map(frequency).collect(),
             RopeScaling::Linear { factor } => pairs.map(|pair| frequency(pair) / factor).collect(),
-            RopeScaling::Llama3 {
-                factor,
-                low_freq_factor,
-                high_freq_factor,
-                original_context,
-            } => {
+            RopeScaling::Llama3 { factor, low_freq_factor, high_freq_factor, original_context } => {
                 let scaled = |pair| {
                     let frequency = frequency(pair);
                     let periods = original_context as f64 * frequency / TAU;
@@ -104,12 +96,7 @@ impl Rope {
                 pairs.map(scaled).collect()
             }
             RopeScaling::Yarn {
-                factor,
-                beta_fast,
-                beta_slow,
-                truncate,
-                original_context,
-                ..
+                factor, beta_fast, beta_slow, truncate, original_context, ..
             } => {
                 let dim = head_dim as f64;
                 // The pair, as a real number, with this count of periods in the first context.
@@ -136,9 +123,7 @@ impl Rope {
     /// Multiplier of cosines and sines.
     fn attention_factor(&self) -> f64 {
         match self.scaling {
-            RopeScaling::Yarn {
-                attention_factor, ..
-            } => attention_factor,
+            RopeScaling::Yarn { attention_factor, .. } => attention_factor,
             _ => 1.0,
         }
     }
@@ -158,13 +143,11 @@ impl Rope {
             return Some(format!("`{name}` of the rotary positions is {value}"));
         }
         match scaling {
-            RopeScaling::Llama3 {
-                low_freq_factor: low,
-                high_freq_factor: high,
-                ..
-            } if low >= high => Some(format!(
-                "low_freq_factor {low} is not below high_freq_factor {high}"
-            )),
+            RopeScaling::Llama3 { low_freq_factor: low, high_freq_factor: high, .. }
+                if low >= high =>
+            {
+                Some(format!("low_freq_factor {low} is not below high_freq_factor {high}"))
+            }
             _ => None,
         }
     }
@@ -204,17 +187,12 @@ mod tests {
         assert!(golden.models.len() == 12 && golden.frequencies.len() == 5);
         for case in golden.models.into_iter().chain(golden.frequencies) {
             let mut json = case.keys;
-            for (key, value) in [
-                ("model_type", "llama".into()),
-                ("num_hidden_layers", 1.into()),
-            ] {
+            for (key, value) in [("model_type", "llama".into()), ("num_hidden_layers", 1.into())] {
                 json[key] = value;
             }
-            for (key, value) in [
-                ("hidden_size", 32),
-                ("num_attention_heads", 4),
-                ("max_position_embeddings", 64),
-            ] {
+            for (key, value) in
+                [("hidden_size", 32), ("num_attention_heads", 4), ("max_position_embeddings", 64)]
+            {
                 if json[key].is_null() {
                     json[key] = value.into();
                 }
@@ -255,20 +233,14 @@ mod tests {
             let fault = Rope { theta, scaling }.fault().unwrap();
             assert!(fault.contains(word), "{fault}");
         }
-        let good = Rope {
-            theta: 5e5,
-            scaling: llama3(1.0, 4.0, 8192),
-        };
+        let good = Rope { theta: 5e5, scaling: llama3(1.0, 4.0, 8192) };
         assert_eq!(good.fault(), None);
     }
 
     #[test]
     fn linear_angles_are_those_of_a_position_divided_by_the_factor() {
         let plain = Rope::unscaled(10_000.0).frequencies(8);
-        let linear = Rope {
-            theta: 10_000.0,
-            scaling: RopeScaling::Linear { factor: 4.0 },
-        };
+        let linear = Rope { theta: 10_000.0, scaling: RopeScaling::Linear { factor: 4.0 } };
         let wanted: Vec<f64> = plain.iter().map(|frequency| frequency / 4.0).collect();
         assert_eq!(linear.frequencies(8), wanted);
         assert_eq!(linear.attention_factor(), 1.0);

@@ -41,10 +41,7 @@ impl ConfigFields {
     /// The fields of `json`; `place` is its name in error messages.
     pub(crate) fn new(place: &str, json: Value) -> Result<Self, ModelError> {
         match json {
-            Value::Object(left) => Ok(Self {
-                place: place.to_owned(),
-                left,
-            }),
+            Value::Object(left) => Ok(Self { place: place.to_owned(), left }),
             other => Err(ModelError::Config {
                 reason: format!("`{place}` is {}, wanted an object", shown(&other)),
             }),
@@ -93,9 +90,7 @@ impl ConfigFields {
             return Ok(());
         }
         let (got, wanted) = (escape_value(&got), names[0]);
-        Err(ModelError::Unsupported {
-            reason: format!("activation `{got}` instead of `{wanted}`"),
-        })
+        Err(ModelError::Unsupported { reason: format!("activation `{got}` instead of `{wanted}`") })
     }
 
     /// Takes a list of entries of `known`, which may be missing.
@@ -136,11 +131,7 @@ impl ConfigFields {
 
     fn parse<T: DeserializeOwned>(&self, key: &str, value: Value) -> Result<T, ModelError> {
         serde_json::from_value(value).map_err(|error| ModelError::Config {
-            reason: format!(
-                "`{key}` of `{}`: {}",
-                self.place,
-                escape_value(&error.to_string())
-            ),
+            reason: format!("`{key}` of `{}`: {}", self.place, escape_value(&error.to_string())),
         })
     }
 }
@@ -226,10 +217,7 @@ mod tests {
         assert_eq!(read(json!({"n_embd": 8, "hidden_size": 8})).unwrap(), 8);
         for (json, word) in [
             (json!({"n_embd": 8, "hidden_size": 9}), "two values"),
-            (
-                json!({"n_embd": null}),
-                "`n_embd` of `config.json`: invalid type: null",
-            ),
+            (json!({"n_embd": null}), "`n_embd` of `config.json`: invalid type: null"),
             (json!({"n_embd": -3}), "-3"),
             (json!({"hidden_size": "wide"}), "wide"),
         ] {

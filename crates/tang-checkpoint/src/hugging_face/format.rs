@@ -72,9 +72,7 @@ impl TryFrom<Value> for ModelConfig {
         let model_type: Option<String> = fields.optional("model_type")?;
         let is_it = |format: &&&Format| model_type.as_deref() == Some(format.model_type);
         let format = Format::ALL.iter().find(is_it).ok_or_else(|| {
-            let got = model_type
-                .as_ref()
-                .map(|kind| format!("`{}`", escape_value(kind)));
+            let got = model_type.as_ref().map(|kind| format!("`{}`", escape_value(kind)));
             let got = got.as_deref().unwrap_or("none");
             let [one, other] = Format::ALL.map(|format| format.model_type);
             ModelError::Unsupported {
@@ -117,10 +115,7 @@ pub(crate) mod tests {
     fn another_kind_of_model_is_named_on_one_line() {
         for (json, word) in [
             (json!({"model_type": "mamba"}), "`mamba`"),
-            (
-                json!({"model_type": "a\u{1b}[31m\n"}),
-                r"`a\u{1b}[31m\u{a}`",
-            ),
+            (json!({"model_type": "a\u{1b}[31m\n"}), r"`a\u{1b}[31m\u{a}`"),
             (json!({"n_embd": 3}), "model_type none"),
         ] {
             let error = ModelConfig::try_from(json).unwrap_err().to_string();
@@ -130,20 +125,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_name_is_completed_and_a_buffer_left_out() {
-        let llama = Family::Llama {
-            rope: Rope::unscaled(1e4),
-        };
+        let llama = Family::Llama { rope: Rope::unscaled(1e4) };
         for (family, name, wanted) in [
-            (
-                Family::Gpt2,
-                "h.0.ln_1.bias",
-                Some("transformer.h.0.ln_1.bias"),
-            ),
-            (
-                Family::Gpt2,
-                "transformer.wte.weight",
-                Some("transformer.wte.weight"),
-            ),
+            (Family::Gpt2, "h.0.ln_1.bias", Some("transformer.h.0.ln_1.bias")),
+            (Family::Gpt2, "transformer.wte.weight", Some("transformer.wte.weight")),
             (Family::Gpt2, "lm_head.weight", Some("lm_head.weight")),
             (Family::Gpt2, "h.0.attn.bias", None),
             (Family::Gpt2, "transformer.h.0.attn.masked_bias", None),

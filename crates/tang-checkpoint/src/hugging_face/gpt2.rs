@@ -28,13 +28,8 @@ pub(crate) const FORMAT: Format = Format {
 };
 
 /// Names of GELU by the hyperbolic tangent.
-const ACTIVATIONS: &[&str] = &[
-    "gelu_new",
-    "gelu_pytorch_tanh",
-    "gelu_python_tanh",
-    "gelu_fast",
-    "gelu_accurate",
-];
+const ACTIVATIONS: &[&str] =
+    &["gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate"];
 
 fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError> {
     fields.check_activation("activation_function", ACTIVATIONS)?;
@@ -106,11 +101,7 @@ mod tests {
             ("n_embd", json!("wide"), "wide"),
             ("n_head", Value::Null, "null"),
             ("hidden_size", json!(64), "`hidden_size` are one field"),
-            (
-                "architectures",
-                json!(["GPT2ForTokenClassification"]),
-                "Token",
-            ),
+            ("architectures", json!(["GPT2ForTokenClassification"]), "Token"),
         ] {
             assert_refused(&good, key, value, word);
         }
@@ -149,12 +140,7 @@ mod tests {
         for name in ["h.0.attn.bias", "h.11.attn.masked_bias"] {
             assert!(is_buffer(name), "{name}");
         }
-        for name in [
-            "h.0.attn.c_attn.bias",
-            "attn.bias",
-            "h.x.attn.bias",
-            "h.0.attn.bias.x",
-        ] {
+        for name in ["h.0.attn.c_attn.bias", "attn.bias", "h.x.attn.bias", "h.0.attn.bias.x"] {
             assert!(!is_buffer(name), "{name}");
         }
     }

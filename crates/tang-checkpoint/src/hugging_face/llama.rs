@@ -42,9 +42,7 @@ fn config_from_json(fields: &mut ConfigFields) -> Result<ModelConfig, ModelError
     let kv_heads: Option<usize> = fields.optional("num_key_value_heads")?;
     let context = fields.or(&["max_position_embeddings"], 2048)?;
     let config = ModelConfig {
-        family: Family::Llama {
-            rope: rope_json::read(fields, context)?,
-        },
+        family: Family::Llama { rope: rope_json::read(fields, context)? },
         vocab_size: fields.or(&["vocab_size"], 32_000)?,
         context,
         width: fields.or(&["hidden_size"], 4096)?,
@@ -116,9 +114,7 @@ mod tests {
 
     fn good() -> Value {
         config_to_json(&ModelConfig {
-            family: Family::Llama {
-                rope: Rope::unscaled(5e5),
-            },
+            family: Family::Llama { rope: Rope::unscaled(5e5) },
             ..ModelConfig::minimind_4l(97)
         })
     }
@@ -135,16 +131,8 @@ mod tests {
             ("rope_parameters", json!({"rope_theta": 0.5}), "rope_theta"),
             ("hidden_size", Value::Null, "null"),
             ("sliding_window", json!(64), "sliding_window"),
-            (
-                "layer_types",
-                json!(["sliding_attention"]),
-                "sliding_attention",
-            ),
-            (
-                "architectures",
-                json!(["LlamaForSequenceClassification"]),
-                "Sequence",
-            ),
+            ("layer_types", json!(["sliding_attention"]), "sliding_attention"),
+            ("architectures", json!(["LlamaForSequenceClassification"]), "Sequence"),
         ] {
             assert_refused(&good(), key, value, word);
         }
@@ -154,9 +142,7 @@ mod tests {
     fn a_missing_field_has_the_default_of_transformers() {
         let fields = json!({"model_type": FORMAT.model_type, "num_hidden_layers": 8});
         let wanted = ModelConfig {
-            family: Family::Llama {
-                rope: Rope::unscaled(10_000.0),
-            },
+            family: Family::Llama { rope: Rope::unscaled(10_000.0) },
             vocab_size: 32_000,
             context: 2048,
             width: 4096,
@@ -217,11 +203,7 @@ mod tests {
         ] {
             assert!(is_buffer(name), "{name}");
         }
-        for name in [
-            "layers.0.self_attn.inv_freq",
-            "x.rotary_emb.inv_freq",
-            "rotary_emb.weight",
-        ] {
+        for name in ["layers.0.self_attn.inv_freq", "x.rotary_emb.inv_freq", "rotary_emb.weight"] {
             assert!(!is_buffer(name), "{name}");
         }
     }

@@ -91,16 +91,12 @@ pub fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
             let path = format!("blocks.{layer}.{path}");
             let name = |name: &&str| format!("{prefix}{}.{layer}.{name}", format.layers);
             let names: Vec<String> = names.iter().map(name).collect();
-            list.extend(weight_and_bias(
-                format, &path, &names, rows, widths, initial,
-            ));
+            list.extend(weight_and_bias(format, &path, &names, rows, widths, initial));
         }
     }
     let (path, names) = ("final_norm", [format!("{prefix}{}", format.final_norm)]);
     let (widths, initial) = ([width], Initial::Ones);
-    list.extend(weight_and_bias(
-        format, path, &names, None, &widths, initial,
-    ));
+    list.extend(weight_and_bias(format, path, &names, None, &widths, initial));
     if !config.tied_head {
         list.push(spec(UNTIED_HEAD, OUTPUT_HEAD, &head_shape, normal));
     }
@@ -155,10 +151,7 @@ mod tests {
     #[test]
     fn paths_are_distinct() {
         for config in [ModelConfig::tang_4l(10), ModelConfig::minimind_4l(10)] {
-            let untied = ModelConfig {
-                tied_head: false,
-                ..config
-            };
+            let untied = ModelConfig { tied_head: false, ..config };
             let list = parameters(&untied);
             assert_eq!(list.len(), parameters(&config).len() + 1);
             let paths: HashSet<_> = list.iter().map(|p| &p.path).collect();

@@ -67,18 +67,13 @@ fn read_object(place: &str, value: Value, beside: Beside) -> Result<Rope, ModelE
     let kind = match (kind?, old_kind?) {
         (Some(kind), Some(old)) if kind != old => {
             let (kind, old) = (escape_value(&kind), escape_value(&old));
-            return Err(config_error(format!(
-                "`{place}` has rope_type `{kind}` and type `{old}`"
-            )));
+            return Err(config_error(format!("`{place}` has rope_type `{kind}` and type `{old}`")));
         }
         (kind, old) => kind.or(old).unwrap_or_else(|| "default".to_owned()),
     };
     let theta = fields.optional("rope_theta")?.unwrap_or(beside.theta);
     let original: Option<usize> = fields.optional("original_max_position_embeddings")?;
-    let original_context = beside
-        .original_context
-        .or(original)
-        .unwrap_or(beside.context);
+    let original_context = beside.original_context.or(original).unwrap_or(beside.context);
     let mut number = |key: &str| -> Result<f64, ModelError> {
         fields.optional(key)?.ok_or_else(|| {
             config_error(format!(
@@ -88,12 +83,8 @@ fn read_object(place: &str, value: Value, beside: Beside) -> Result<Rope, ModelE
     };
     let scaling = match kind.as_str() {
         "default" => RopeScaling::Unscaled,
-        "linear" => RopeScaling::Linear {
-            factor: number("factor")?,
-        },
-        "dynamic" => RopeScaling::Dynamic {
-            factor: number("factor")?,
-        },
+        "linear" => RopeScaling::Linear { factor: number("factor")? },
+        "dynamic" => RopeScaling::Dynamic { factor: number("factor")? },
         "llama3" => RopeScaling::Llama3 {
             factor: number("factor")?,
             low_freq_factor: number("low_freq_factor")?,
@@ -187,10 +178,7 @@ mod tests {
 
     #[test]
     fn a_scaling_is_found_under_either_key_and_spelling_nested_or_not() {
-        let wanted = Rope {
-            theta: 10_000.0,
-            scaling: RopeScaling::Linear { factor: 4.0 },
-        };
+        let wanted = Rope { theta: 10_000.0, scaling: RopeScaling::Linear { factor: 4.0 } };
         for key in KEYS {
             for spelling in ["type", "rope_type"] {
                 let object = json!({spelling: "linear", "factor": 4});
@@ -223,10 +211,7 @@ mod tests {
                 original_context,
             },
         ] {
-            let wanted = Rope {
-                theta: 5e5,
-                scaling,
-            };
+            let wanted = Rope { theta: 5e5, scaling };
             let mut config = json!({});
             write(&wanted, &mut config);
             assert_eq!(rope(config.clone()).unwrap(), wanted);
@@ -245,39 +230,21 @@ mod tests {
             (scaled("longrope"), "`longrope`"),
             (scaled("proportional"), "`proportional`"),
             (json!({"type": "su", "long_factor": [1.0]}), "`su`"),
-            (
-                json!({"type": "mrope", "mrope_section": [16, 24]}),
-                "`mrope`",
-            ),
+            (json!({"type": "mrope", "mrope_section": [16, 24]}), "`mrope`"),
             (scaled("ya\u{200b}rn"), r"`ya\u{200b}rn`"),
             (json!({"full_attention": scaled("longrope")}), "`longrope`"),
-            (
-                json!({"sliding_attention": scaled("linear")}),
-                "sliding_attention",
-            ),
+            (json!({"sliding_attention": scaled("linear")}), "sliding_attention"),
             (
                 json!({"full_attention": scaled("linear"), "sliding_attention": scaled("linear")}),
                 "sliding_attention",
             ),
             (json!({"factor": 2.0}), "name its `rope_type`"),
-            (
-                json!({"rope_type": "default", "factor": 2.0}),
-                "scaled by 2",
-            ),
+            (json!({"rope_type": "default", "factor": 2.0}), "scaled by 2"),
             (json!({"rope_type": "linear"}), "no `factor`"),
-            (
-                json!({"rope_type": "llama3", "factor": 8.0}),
-                "no `low_freq_factor`",
-            ),
+            (json!({"rope_type": "llama3", "factor": 8.0}), "no `low_freq_factor`"),
             (json!({"rope_type": "yarn"}), "no `factor`"),
-            (
-                json!({"rope_type": "linear", "type": "dynamic"}),
-                "`dynamic`",
-            ),
-            (
-                json!({"rope_type": "linear", "factor": 4.0, "alpha": 1000}),
-                "`alpha`",
-            ),
+            (json!({"rope_type": "linear", "type": "dynamic"}), "`dynamic`"),
+            (json!({"rope_type": "linear", "factor": 4.0, "alpha": 1000}), "`alpha`"),
             (
                 json!({"rope_type": "default", "partial_rotary_factor": 0.5}),
                 "partial_rotary_factor",
@@ -304,16 +271,11 @@ mod tests {
         assert_eq!(both(&linear, &plain).unwrap(), wanted);
         assert_eq!(both(&json!({}), &linear).unwrap(), wanted);
         assert_eq!(both(&linear, &linear).unwrap(), wanted);
-        for (first, second) in [
-            (&linear, &yarn),
-            (&plain, &linear),
-            (&linear, &json!({"rope_theta": 5e5})),
-        ] {
+        for (first, second) in
+            [(&linear, &yarn), (&plain, &linear), (&linear, &json!({"rope_theta": 5e5}))]
+        {
             let error = both(first, second).unwrap_err().to_string();
-            assert!(
-                error.contains("linear") && error.contains("base 10000"),
-                "{error}"
-            );
+            assert!(error.contains("linear") && error.contains("base 10000"), "{error}");
         }
     }
 }

@@ -21,20 +21,12 @@ pub(crate) fn from_hf(
 ) -> Result<Weights, ModelError> {
     let mut stored = by_canonical_name(config, tensors)?;
     let mut take = |name: &str, wanted: &[usize]| {
-        let (name, tensor) = stored
-            .remove(name)
-            .ok_or_else(|| ModelError::missing(name))?;
+        let (name, tensor) = stored.remove(name).ok_or_else(|| ModelError::missing(name))?;
         tensor.check_shape(&name, wanted)?;
         Ok(tensor.values)
     };
     let mut weights = Weights::default();
-    for ParameterSpec {
-        path,
-        shape,
-        stored,
-        ..
-    } in parameters(config)
-    {
+    for ParameterSpec { path, shape, stored, .. } in parameters(config) {
         let values = match stored {
             Stored::AsIs(name) => take(&name, &shape)?,
             Stored::Transposed(parts) => {
@@ -132,16 +124,8 @@ mod tests {
     #[test]
     fn two_names_of_one_tensor_hold_the_same_numbers() {
         for (config, embedding, short) in [
-            (
-                ModelConfig::tang_4l(11),
-                "transformer.wte.weight",
-                "wte.weight",
-            ),
-            (
-                ModelConfig::minimind_4l(11),
-                "model.embed_tokens.weight",
-                "embed_tokens.weight",
-            ),
+            (ModelConfig::tang_4l(11), "transformer.wte.weight", "wte.weight"),
+            (ModelConfig::minimind_4l(11), "model.embed_tokens.weight", "embed_tokens.weight"),
         ] {
             let weights = Weights::random(&config, 5);
             let stored = to_hf(&config, &weights);
@@ -203,25 +187,16 @@ mod tests {
         });
         assert!(unnamed.contains(r"`a\u{1b}\u{200b}`"), "{unnamed}");
         let missing = error(&|stored| drop(stored.remove(name)));
-        assert!(
-            missing.contains(name) && missing.contains("missing"),
-            "{missing}"
-        );
+        assert!(missing.contains(name) && missing.contains("missing"), "{missing}");
         let extra = error(&|stored| {
             let tensor = stored[name].clone();
             stored.insert("model.layers.4.mlp.up_proj.weight".to_owned(), tensor);
         });
-        assert!(
-            extra.contains("layers.4") && extra.contains("no place"),
-            "{extra}"
-        );
+        assert!(extra.contains("layers.4") && extra.contains("no place"), "{extra}");
         let shape = error(&|stored| {
             let tensor = HostTensor::new(vec![2, 3], vec![0.0; 6]);
             stored.insert(name.to_owned(), tensor);
         });
-        assert!(
-            shape.contains("[2, 3]") && shape.contains("[384, 128]"),
-            "{shape}"
-        );
+        assert!(shape.contains("[2, 3]") && shape.contains("[384, 128]"), "{shape}");
     }
 }

@@ -70,19 +70,13 @@ mod tests {
         for (bytes, word) in [
             (&b"{\"a\": 1"[..], "fetch the file again"),
             (b"", "fetch the file again"),
-            (
-                b"version https://git-lfs.github.com/spec/v1\n",
-                "git lfs pull",
-            ),
+            (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
             (b"\n<!DOCTYPE html><html>", "web page"),
             (b"\xff\xfe{\0}\0", "iconv"),
             (b"PK\x03\x04", "save_pretrained"),
         ] {
             let error = read(bytes).unwrap_err().to_string();
-            assert!(
-                error.contains(word) && error.contains("config.json"),
-                "{error}"
-            );
+            assert!(error.contains(word) && error.contains("config.json"), "{error}");
         }
         let error = parse::<Vec<u8>>(b"{}", Path::new("a.json")).unwrap_err();
         assert!(!error.to_string().contains("fetch"), "{error}");

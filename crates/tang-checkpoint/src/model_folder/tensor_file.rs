@@ -47,10 +47,7 @@ impl TensorFile {
             .map_err(|error| ModelError::damaged(path, error))?;
         tensors.sort_by(|(one, _), (other, _)| one.cmp(other));
         let metadata = header.metadata().clone().unwrap_or_default();
-        Ok(Self {
-            tensors,
-            metadata: metadata.into_iter().collect(),
-        })
+        Ok(Self { tensors, metadata: metadata.into_iter().collect() })
     }
 
     /// A file of these contents; the same contents give the same bytes.

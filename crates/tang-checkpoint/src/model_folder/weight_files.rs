@@ -77,9 +77,7 @@ fn read_shards(
     for file in files.keys() {
         let shown = escape_value(file);
         if !is_plain_name(file) {
-            return damaged(format!(
-                "`{shown}` is not the name of a file in this folder"
-            ));
+            return damaged(format!("`{shown}` is not the name of a file in this folder"));
         }
         match fs::metadata(folder.join(file)) {
             Ok(found) if found.is_file() => size += found.len(),
@@ -96,17 +94,10 @@ fn read_shards(
             "its {count} files have {size} bytes together: at most {MAX_BYTES} are read"
         ));
     }
-    let mut all = TensorFile {
-        tensors: Vec::new(),
-        metadata: BTreeMap::new(),
-    };
+    let mut all = TensorFile { tensors: Vec::new(), metadata: BTreeMap::new() };
     for (file, names) in files {
         let shard = TensorFile::read(&folder.join(file), &is_wanted)?;
-        let found: BTreeSet<&str> = shard
-            .tensors
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let found: BTreeSet<&str> = shard.tensors.iter().map(|(name, _)| name.as_str()).collect();
         let is_missing = |name: &&str| is_wanted(name) && !found.contains(name);
         if let Some(name) = names.into_iter().find(is_missing) {
             return damaged(format!(
@@ -140,9 +131,8 @@ fn is_plain_name(name: &str) -> bool {
 /// The reason why a folder has no weights.
 fn missing(folder: &Path) -> ModelError {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: BTreeSet<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let names: BTreeSet<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     let is_other = |name: &&String| {
         let mut formats = OTHER_FORMATS.iter();
         formats.any(|(start, end)| name.starts_with(start) && name.ends_with(end))
@@ -161,10 +151,7 @@ fn missing(folder: &Path) -> ModelError {
     } else {
         WEIGHTS_FILE.to_owned()
     };
-    ModelError::NoModel {
-        path: folder.to_owned(),
-        missing,
-    }
+    ModelError::NoModel { path: folder.to_owned(), missing }
 }
 
 #[cfg(test)]
@@ -180,10 +167,8 @@ mod tests {
     fn folder(index: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, tensors: &[(&str, f32)]| {
-            let tensors = tensors
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), tensor(*value)))
-                .collect();
+            let tensors =
+                tensors.iter().map(|(name, value)| ((*name).to_owned(), tensor(*value))).collect();
             let bytes = TensorFile::to_bytes(&tensors, &BTreeMap::new());
             fs::write(folder.path().join(name), bytes).unwrap();
         };
@@ -208,15 +193,8 @@ mod tests {
         let wanted = [("a".to_owned(), tensor(1.0)), ("c".to_owned(), tensor(3.0))];
         assert_eq!(read.tensors, wanted);
         // One file goes before them.
-        fs::copy(
-            folder.path().join("two.safetensors"),
-            folder.path().join(WEIGHTS_FILE),
-        )
-        .unwrap();
-        assert_eq!(
-            read_weights(folder.path(), |_| true).unwrap().tensors.len(),
-            1
-        );
+        fs::copy(folder.path().join("two.safetensors"), folder.path().join(WEIGHTS_FILE)).unwrap();
+        assert_eq!(read_weights(folder.path(), |_| true).unwrap().tensors.len(), 1);
     }
 
     #[test]
@@ -234,23 +212,14 @@ mod tests {
             (with_first(""), "not the name of a file"),
             (with_first(absolute), "not the name of a file"),
             (with_first("\u{1b}/a"), r"`\u{1b}/a`"),
-            (
-                with_first("three.safetensors"),
-                "`three.safetensors` with part",
-            ),
+            (with_first("three.safetensors"), "`three.safetensors` with part"),
             (with_first("two.safetensors"), "tensor `a` is not in two"),
             ("{}".to_owned(), "weight_map"),
             ("{".to_owned(), "not JSON"),
         ] {
             let folder = folder(&index);
-            let error = read_weights(folder.path(), |_| true)
-                .err()
-                .unwrap()
-                .to_string();
-            assert!(
-                error.contains(word) && error.contains(INDEX_FILE),
-                "{error}"
-            );
+            let error = read_weights(folder.path(), |_| true).err().unwrap().to_string();
+            assert!(error.contains(word) && error.contains(INDEX_FILE), "{error}");
         }
     }
 
@@ -259,26 +228,16 @@ mod tests {
         let folder = folder(&index(GOOD));
         let large = fs::File::create(folder.path().join("two.safetensors")).unwrap();
         large.set_len(MAX_BYTES).unwrap();
-        let error = read_weights(folder.path(), |_| true)
-            .err()
-            .unwrap()
-            .to_string();
+        let error = read_weights(folder.path(), |_| true).err().unwrap().to_string();
         assert!(error.contains("2 files have 10737"), "{error}");
     }
 
     #[test]
     fn weights_of_another_program_are_told_with_what_to_do() {
-        for name in [
-            "pytorch_model.bin",
-            "pytorch_model-00001-of-00002.bin",
-            "tf_model.h5",
-        ] {
+        for name in ["pytorch_model.bin", "pytorch_model-00001-of-00002.bin", "tf_model.h5"] {
             let folder = tempfile::tempdir().unwrap();
             fs::write(folder.path().join(name), "x").unwrap();
-            let error = read_weights(folder.path(), |_| true)
-                .err()
-                .unwrap()
-                .to_string();
+            let error = read_weights(folder.path(), |_| true).err().unwrap().to_string();
             assert!(error.contains(name), "{error}");
             assert!(error.contains("safe_serialization=True"), "{error}");
         }
@@ -286,24 +245,14 @@ mod tests {
         fs::remove_file(folder.path().join(INDEX_FILE)).unwrap();
         let shard = folder.path().join("model-00001-of-00002.safetensors");
         fs::rename(folder.path().join("one.safetensors"), shard).unwrap();
-        let error = read_weights(folder.path(), |_| true)
-            .err()
-            .unwrap()
-            .to_string();
+        let error = read_weights(folder.path(), |_| true).err().unwrap().to_string();
         assert!(error.contains("for the parts that are there"), "{error}");
         // Files of a trainer are not the weights.
         let empty = tempfile::tempdir().unwrap();
-        for name in [
-            "training_args.bin",
-            "optimizer.pt",
-            "training_state.safetensors",
-        ] {
+        for name in ["training_args.bin", "optimizer.pt", "training_state.safetensors"] {
             fs::write(empty.path().join(name), "x").unwrap();
         }
-        let error = read_weights(empty.path(), |_| true)
-            .err()
-            .unwrap()
-            .to_string();
+        let error = read_weights(empty.path(), |_| true).err().unwrap().to_string();
         assert!(error.contains("(model.safetensors is missing)"), "{error}");
     }
 }

@@ -35,12 +35,7 @@ impl Place {
 pub struct DeviceArgs {
     /// Device: flex (the CPU), wgpu (a GPU) or auto (a GPU if there is one, else the CPU);
     /// `tang devices` lists them
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "flex",
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "NAME", default_value = "flex", hide_possible_values = true)]
     pub device: Choice,
 }
 

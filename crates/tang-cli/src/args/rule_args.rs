@@ -54,17 +54,14 @@ impl RuleArgs {
     pub fn task(&self, template: &Template, given: &Given, loaded: &LoadedModel) -> Result<Task> {
         let typed = |exemption: &Exemption| {
             let place = template.layout().position(exemption.line, exemption.column);
-            Exemption {
-                character: given.typed(place).unwrap_or(exemption.character),
-                ..*exemption
-            }
+            Exemption { character: given.typed(place).unwrap_or(exemption.character), ..*exemption }
         };
         let task = Task::verse(template, &self.rules(), &loaded.vocabulary)
             .and_then(|task| task.fit(loaded.context()));
         let task = task.map_err(|error| match error {
-            GenerateError::Unkept { exemptions } => GenerateError::Unkept {
-                exemptions: exemptions.iter().map(typed).collect(),
-            },
+            GenerateError::Unkept { exemptions } => {
+                GenerateError::Unkept { exemptions: exemptions.iter().map(typed).collect() }
+            }
             error => error,
         })?;
         for exemption in task.exemptions().iter().map(typed) {

@@ -71,9 +71,7 @@ impl SamplingArgs {
             }
             seed
         });
-        Ok((0..u64::from(self.number)).map(move |i| GenerationConfig {
-            seed: first.wrapping_add(i),
-            ..config.clone()
-        }))
+        Ok((0..u64::from(self.number))
+            .map(move |i| GenerationConfig { seed: first.wrapping_add(i), ..config.clone() }))
     }
 }

@@ -109,12 +109,7 @@ mod tests {
     #[test]
     fn contradictions_name_both_numbers() {
         for (heads, form, line, wanted) in [
-            (
-                0,
-                None,
-                None,
-                "wants 1 to 16 characters, one a line, and there are 0",
-            ),
+            (0, None, None, "wants 1 to 16 characters, one a line, and there are 0"),
             (17, None, None, "there are 17"),
             (
                 4,

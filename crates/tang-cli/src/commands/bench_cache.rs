@@ -8,7 +8,7 @@ use tang_lab::{BenchPlan, Provenance, ReportFolder, bench_cache};
 
 use crate::{args::DeviceArgs, model::open_lab_models, output::publish, system::source_commit};
 
-/// What to measure.
+/// Models and lengths to measure.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang bench-cache --quick --checkpoint checkpoints/tang-4l")]
 pub struct Options {
@@ -34,11 +34,7 @@ pub fn run(options: &Options) -> Result<()> {
     let place = options.device.place()?;
     let labs = open_lab_models(&options.checkpoints, &place)?;
     let folder = ReportFolder::create(&options.out)?;
-    let plan = if options.quick {
-        BenchPlan::QUICK
-    } else {
-        BenchPlan::FULL
-    };
+    let plan = if options.quick { BenchPlan::QUICK } else { BenchPlan::FULL };
     let provenance = Provenance::this(place.name(), source_commit());
     let bench = bench_cache(&labs, plan, provenance)?;
     publish(&folder, &bench)

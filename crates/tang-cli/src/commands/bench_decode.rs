@@ -15,7 +15,7 @@ use crate::{
     system::{source_commit, start_threads},
 };
 
-/// What to measure.
+/// Models to measure, and programs beside them.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang bench-decode --quick --checkpoint checkpoints/tang-4l")]
 pub struct Options {
@@ -44,19 +44,12 @@ pub fn run(options: &Options) -> Result<()> {
     let place = Place::cpu();
     let labs = open_lab_models(&options.checkpoints, &place)?;
     let folder = ReportFolder::create(&options.out)?;
-    let plan = if options.quick {
-        DecodePlan::QUICK
-    } else {
-        DecodePlan::FULL
-    };
+    let plan = if options.quick { DecodePlan::QUICK } else { DecodePlan::FULL };
     let folders = options.checkpoints.iter();
     let subjects: Vec<DecodeSubject> = labs
         .into_iter()
         .zip(folders)
-        .map(|(lab, folder)| DecodeSubject {
-            poem: acrostic(&lab, folder.into()),
-            lab,
-        })
+        .map(|(lab, folder)| DecodeSubject { poem: acrostic(&lab, folder.into()), lab })
         .collect();
     let program = env::current_exe().context("cannot find this program to run it")?;
     let bench = bench_decode(
@@ -72,12 +65,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// The arguments that write an acrostic of characters that the model knows.
 fn acrostic(lab: &LabModel, checkpoint: OsString) -> Vec<OsString> {
     let heads = example_heads(&lab.vocabulary, lab.model.config().context);
-    vec![
-        "acrostic".into(),
-        heads.unwrap_or_default().into(),
-        "--checkpoint".into(),
-        checkpoint,
-    ]
+    vec!["acrostic".into(), heads.unwrap_or_default().into(), "--checkpoint".into(), checkpoint]
 }
 
 /// Nothing is run that nobody asked for: the folder may be another's.
@@ -88,10 +76,7 @@ fn torch_script(options: &Options) -> Option<TorchScript> {
     };
     let script = PathBuf::from("scripts/torch_decode_peer.py");
     if let Some(missing) = [&python, &script].into_iter().find(|path| !path.exists()) {
-        note(format_args!(
-            "PyTorch is not measured: there is no {}",
-            missing.display()
-        ));
+        note(format_args!("PyTorch is not measured: there is no {}", missing.display()));
         return None;
     }
     Some(TorchScript { python, script })

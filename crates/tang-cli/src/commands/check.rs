@@ -75,19 +75,9 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         Err(error) if is_closed_pipe(&error) => {}
         result => result?,
     }
-    let passes = if options.strict {
-        Verdict::passes_strictly
-    } else {
-        Verdict::passes
-    };
-    let all = judged
-        .iter()
-        .all(|poem| poem.verdict.as_ref().is_some_and(passes));
-    Ok(if all {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    let passes = if options.strict { Verdict::passes_strictly } else { Verdict::passes };
+    let all = judged.iter().all(|poem| poem.verdict.as_ref().is_some_and(passes));
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn print(options: &Options, judged: &[JudgedPoem]) -> io::Result<()> {

@@ -59,10 +59,7 @@ impl Options {
             poems: self.poems as usize,
             forms: Form::ALL.into_iter().filter(wanted).collect(),
             open: self.form.is_empty(),
-            config: GenerationConfig {
-                seed: self.seed,
-                ..self.setting.config()
-            },
+            config: GenerationConfig { seed: self.seed, ..self.setting.config() },
             search: self.search.search(),
         }
     }

@@ -51,10 +51,7 @@ pub struct Options {
 
 /// Prints the cost as Markdown or JSON.
 pub fn run(options: &Options) -> Result<()> {
-    let length = options
-        .length
-        .or(options.preset.map(|preset| preset.context))
-        .unwrap_or(LENGTH);
+    let length = options.length.or(options.preset.map(|preset| preset.context)).unwrap_or(LENGTH);
     let cost = KvCost::of(options.geometry()?, length, options.memory)?;
     print(&cost, options.json)
 }
@@ -82,10 +79,7 @@ impl Options {
             heads,
             kv_heads: part(self.kv_heads, |preset| preset.kv_heads).unwrap_or(heads),
             head_dim,
-            dtype: self
-                .dtype
-                .or(preset.map(|preset| preset.dtype))
-                .unwrap_or(Dtype::F16),
+            dtype: self.dtype.or(preset.map(|preset| preset.dtype)).unwrap_or(Dtype::F16),
         })
     }
 }

@@ -55,11 +55,8 @@ struct Row {
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
     let text = UserText::new(&options.text).read(&loaded.vocabulary)?;
-    let task = if text.is_empty() {
-        Task::open()
-    } else {
-        Task::continuation(&text, &loaded.vocabulary)?
-    };
+    let task =
+        if text.is_empty() { Task::open() } else { Task::continuation(&text, &loaded.vocabulary)? };
     let poems = poems(options.corpus.as_deref())?;
     let in_corpus = poems.map(|poems| {
         if text.is_empty() {
@@ -73,12 +70,7 @@ pub fn run(options: &Options) -> Result<()> {
     for (rank, next) in (1..).zip(tokens) {
         let character = loaded.vocabulary.char(next.token);
         let character = character.expect("each token of an opened model has a character");
-        rows.push(Row::new(
-            rank,
-            character,
-            next.probability,
-            in_corpus.as_ref(),
-        ));
+        rows.push(Row::new(rank, character, next.probability, in_corpus.as_ref()));
     }
     let mut out = io::stdout().lock();
     if !options.json {
@@ -122,9 +114,7 @@ impl Row {
             rank,
             character,
             model,
-            corpus: count
-                .zip(total)
-                .map(|(count, total)| count as f64 / total as f64),
+            corpus: count.zip(total).map(|(count, total)| count as f64 / total as f64),
             count,
         }
     }
@@ -140,10 +130,7 @@ fn table_line(row: &Row) -> String {
     let corpus = row.corpus.map(percent).unwrap_or_default();
     let count = row.count.map(|count| count.to_string()).unwrap_or_default();
     let model = percent(row.model);
-    let line = format!(
-        "{:>4}  {character}         {model:>5}  {corpus:>8}  {count:>5}",
-        row.rank
-    );
+    let line = format!("{:>4}  {character}         {model:>5}  {corpus:>8}  {count:>5}", row.rank);
     line.trim_end().to_owned()
 }
 
@@ -153,13 +140,8 @@ mod tests {
 
     #[test]
     fn columns_stay_in_place() {
-        let row = |character, corpus, count| Row {
-            rank: 1,
-            character,
-            model: 0.125,
-            corpus,
-            count,
-        };
+        let row =
+            |character, corpus, count| Row { rank: 1, character, model: 0.125, corpus, count };
         assert_eq!(
             table_line(&row('。', Some(0.139), Some(111))),
             "   1  。          12.5      13.9    111"

@@ -9,7 +9,7 @@ use tang_lab::check_report;
 
 use crate::{args::CheckpointArgs, model::open_lab_model, output::print_path};
 
-/// What to measure.
+/// The model to measure.
 #[derive(Args)]
 #[command(
     // The report is written into the folder.

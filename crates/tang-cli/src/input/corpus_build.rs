@@ -78,10 +78,8 @@ fn note_kept(corpus: &Corpus) {
         counts.repeated
     );
     if corpus.rare > 0 {
-        text += &format!(
-            "; {} of right form have characters outside U+4E00 to U+9FFF",
-            corpus.rare
-        );
+        text +=
+            &format!("; {} of right form have characters outside U+4E00 to U+9FFF", corpus.rare);
     }
     if let Some(first) = &corpus.first_unread {
         text += &format!("; the first without a form: {first}");

@@ -32,27 +32,20 @@ impl Given {
             .peekable();
         let places = text.typed();
         let places = places.map(|typed| fixed.next_if(|_| is_han(typed)));
-        Self {
-            places: places.collect(),
-            text,
-        }
+        Self { places: places.collect(), text }
     }
 
     /// The character that was typed for this place of the poem.
     pub fn typed(&self, place: usize) -> Option<char> {
         let mut typed = self.places.iter().zip(self.text.typed());
-        typed
-            .find(|(given, _)| **given == Some(place))
-            .map(|(_, typed)| typed)
+        typed.find(|(given, _)| **given == Some(place)).map(|(_, typed)| typed)
     }
 
     /// The characters as they are printed, by their places.
     pub fn printed(&self, traditional: Option<&Traditional>) -> HashMap<usize, char> {
         let printed = self.text.printed(traditional);
         let characters = self.places.iter().zip(printed.chars());
-        characters
-            .filter_map(|(place, character)| Some(((*place)?, character)))
-            .collect()
+        characters.filter_map(|(place, character)| Some(((*place)?, character))).collect()
     }
 }
 
@@ -63,19 +56,13 @@ mod tests {
     #[test]
     fn characters_stand_where_they_were_given() {
         let opening = Given::opening(UserText::new("春風,"));
-        assert_eq!(
-            opening.printed(None),
-            HashMap::from([(0, '春'), (1, '風'), (2, '，')])
-        );
+        assert_eq!(opening.printed(None), HashMap::from([(0, '春'), (1, '風'), (2, '，')]));
 
         let template = Template::parse("**干**，风****。").unwrap();
         let fixed = Given::fixed(UserText::new("**乾** , 风****."), &template);
         assert_eq!(fixed.printed(None), HashMap::from([(2, '乾'), (6, '风')]));
         let traditional = Traditional::default();
-        assert_eq!(
-            fixed.printed(Some(&traditional)),
-            HashMap::from([(2, '乾'), (6, '風')])
-        );
+        assert_eq!(fixed.printed(Some(&traditional)), HashMap::from([(2, '乾'), (6, '風')]));
         assert_eq!((fixed.typed(2), fixed.typed(3)), (Some('乾'), None));
         assert!(Given::default().printed(None).is_empty());
     }

@@ -56,21 +56,11 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_counted_and_escaped() {
-        let mut page = LeftOut {
-            titles: vec!["登鹳雀楼".to_owned()],
-            notes: 1,
-            numbers: 0,
-        };
-        assert_eq!(
-            left_out(&page),
-            "1 title or author (登鹳雀楼), 1 note in brackets"
-        );
+        let mut page = LeftOut { titles: vec!["登鹳雀楼".to_owned()], notes: 1, numbers: 0 };
+        assert_eq!(left_out(&page), "1 title or author (登鹳雀楼), 1 note in brackets");
         page.titles = ["a\u{200b}", "b", "c", "d"].map(str::to_owned).to_vec();
         (page.notes, page.numbers) = (0, 2);
-        assert_eq!(
-            left_out(&page),
-            "4 titles or authors (a\\u{200b}, b, c, …), 2 numbers"
-        );
+        assert_eq!(left_out(&page), "4 titles or authors (a\\u{200b}, b, c, …), 2 numbers");
         assert_eq!(left_out(&LeftOut::default()), "");
     }
 }

@@ -155,31 +155,18 @@ impl UserText {
         let converted = table.convert(&self.plain());
         let pairs = self.0.iter().zip(converted.chars());
         let is_traditional = |c: &UserCharacter| c.printed != c.plain;
-        pairs
-            .map(|(c, converted)| {
-                if is_traditional(c) {
-                    c.printed
-                } else {
-                    converted
-                }
-            })
-            .collect()
+        pairs.map(|(c, converted)| if is_traditional(c) { c.printed } else { converted }).collect()
     }
 
     /// A reading of this text, with the white space that was typed.
     pub fn spaced(&self, text: &str) -> String {
         let pairs = self.0.iter().zip(text.chars());
-        pairs
-            .flat_map(|(c, read)| c.space.into_iter().chain([read]))
-            .collect()
+        pairs.flat_map(|(c, read)| c.space.into_iter().chain([read])).collect()
     }
 
     fn placed(&self, is_wanted: impl Fn(UserCharacter) -> bool) -> Vec<PlacedCharacter> {
         let wanted = self.0.iter().filter(|c| is_wanted(**c));
-        let placed = wanted.map(|c| PlacedCharacter {
-            character: c.typed,
-            position: c.position,
-        });
+        let placed = wanted.map(|c| PlacedCharacter { character: c.typed, position: c.position });
         placed.collect()
     }
 }

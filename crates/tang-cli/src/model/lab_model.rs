@@ -22,10 +22,7 @@ use crate::{
 ///
 /// Those of [`CheckpointArgs::open`].
 pub fn open_lab_model(checkpoint: &CheckpointArgs) -> Result<LabModel> {
-    open(
-        checkpoint.checkpoint.as_deref(),
-        &checkpoint.device.place()?,
-    )
+    open(checkpoint.checkpoint.as_deref(), &checkpoint.device.place()?)
 }
 
 /// Opens models to measure, each with a name of its own.
@@ -49,11 +46,7 @@ pub fn open_lab_models(checkpoints: &[PathBuf], place: &Place) -> Result<Vec<Lab
 }
 
 fn open(checkpoint: Option<&Path>, place: &Place) -> Result<LabModel> {
-    let LoadedModel {
-        model,
-        threads,
-        vocabulary,
-    } = LoadedModel::open(checkpoint, place)?;
+    let LoadedModel { model, threads, vocabulary } = LoadedModel::open(checkpoint, place)?;
     Ok(LabModel {
         is_exact: matches!(place, Place::Cpu(_)),
         on_progress: Arc::new(|text| note(text)),

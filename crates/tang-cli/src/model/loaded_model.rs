@@ -28,11 +28,7 @@ impl LoadedModel {
             None => embedded_model()?,
         };
         let (model, threads) = ready(folder, place)?;
-        Ok(Self {
-            model,
-            threads,
-            vocabulary,
-        })
+        Ok(Self { model, threads, vocabulary })
     }
 
     /// A decoder with the cache.

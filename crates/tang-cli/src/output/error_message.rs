@@ -77,18 +77,10 @@ mod tests {
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
         let bare = anyhow::Error::from(denied());
         assert!(stdout_error(&bare).is_some());
-        assert_eq!(
-            error_message(&bare),
-            "cannot write to stdout: permission denied"
-        );
-        let file = Err::<(), _>(denied())
-            .with_context(|| "cannot write report.md")
-            .unwrap_err();
+        assert_eq!(error_message(&bare), "cannot write to stdout: permission denied");
+        let file = Err::<(), _>(denied()).with_context(|| "cannot write report.md").unwrap_err();
         assert!(stdout_error(&file).is_none());
-        assert_eq!(
-            error_message(&file),
-            "cannot write report.md: permission denied"
-        );
+        assert_eq!(error_message(&file), "cannot write report.md: permission denied");
     }
 
     #[test]

@@ -44,18 +44,10 @@ pub fn write_poems(
         output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
         failed: 0,
     };
-    let mut decoder = if sampling.no_cache {
-        loaded.model.uncached(loaded.threads)
-    } else {
-        loaded.cached()
-    };
+    let mut decoder =
+        if sampling.no_cache { loaded.model.uncached(loaded.threads) } else { loaded.cached() };
     writer.write(&mut *decoder, configs)?;
-    ensure!(
-        writer.failed == 0,
-        "{} of {} poems cannot be written",
-        writer.failed,
-        sampling.number
-    );
+    ensure!(writer.failed == 0, "{} of {} poems cannot be written", writer.failed, sampling.number);
     Ok(())
 }
 
@@ -95,10 +87,7 @@ impl PoemWriter<'_> {
                 let found = beam_search(decoder, start, beams)?;
                 let wanted = self.sampling.number as usize;
                 if found.len() < wanted {
-                    note(format_args!(
-                        "no more than {} of {wanted} poems were found",
-                        found.len()
-                    ));
+                    note(format_args!("no more than {} of {wanted} poems were found", found.len()));
                 }
                 for (number, poem) in (1..).zip(found.iter().take(wanted)) {
                     self.print(poem, &config, None, &format!("poem {number}"))?;
@@ -195,10 +184,9 @@ impl PoemWriter<'_> {
             FinishReason::MaxNewTokens => {
                 format!("--max-new-tokens {} is reached", config.max_new_tokens)
             }
-            FinishReason::ContextFull => format!(
-                "the model's context of {} characters is full",
-                self.loaded.context()
-            ),
+            FinishReason::ContextFull => {
+                format!("the model's context of {} characters is full", self.loaded.context())
+            }
         };
         let place = last_place(&self.text(poem.tokens())?);
         note(format_args!("{name} is unfinished: {limit} {place}"));

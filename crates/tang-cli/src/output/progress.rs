@@ -14,10 +14,7 @@ pub struct CorpusBars {
 impl CorpusBars {
     /// No bar yet.
     pub fn new() -> Self {
-        Self {
-            step: None,
-            bar: ProgressBar::hidden(),
-        }
+        Self { step: None, bar: ProgressBar::hidden() }
     }
 
     /// Shows the progress of a step.
@@ -43,9 +40,7 @@ fn corpus_bar(progress: Progress) -> ProgressBar {
         Step::Read => "reading  {bar:30} {bytes}/{total_bytes}",
         Step::Clean => "cleaning {bar:30} {pos}/{len} poems",
     };
-    let bar = progress
-        .total
-        .map_or_else(ProgressBar::no_length, ProgressBar::new);
+    let bar = progress.total.map_or_else(ProgressBar::no_length, ProgressBar::new);
     let bar = bar.with_style(style(template));
     if progress.step == Step::Fetch {
         tick(bar.clone());

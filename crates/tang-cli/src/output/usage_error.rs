@@ -31,9 +31,7 @@ fn usage_message(error: clap::Error, words: &[String]) -> String {
     let plain = command_line().styles(Styles::plain());
     let error = plain.try_get_matches_from(words).err().unwrap_or(error);
     let mut message = error.render().ansi().to_string();
-    let parts = words
-        .iter()
-        .flat_map(|word| once(word.as_str()).chain(word.split('=')));
+    let parts = words.iter().flat_map(|word| once(word.as_str()).chain(word.split('=')));
     for part in parts.filter(|part| !part.trim().is_empty()) {
         message = message.replace(part, &escape_value(part));
     }
@@ -54,13 +52,10 @@ mod tests {
 
     use super::*;
 
-    /// What a terminal would show of a message, and nothing else; styles are no part of it.
+    /// The message as a terminal shows it, without its styles.
     fn message(words: &[&str]) -> Option<String> {
-        let words: Vec<String> = ["tang"]
-            .iter()
-            .chain(words)
-            .map(|word| (*word).to_owned())
-            .collect();
+        let words: Vec<String> =
+            ["tang"].iter().chain(words).map(|word| (*word).to_owned()).collect();
         let error = command_line().try_get_matches_from(&words).err()?;
         let mut message = usage_message(error, &words);
         for style in ["0", "1", "4", "31", "32", "33"] {
@@ -72,12 +67,7 @@ mod tests {
     /// Whatever a flag or an argument is, or will be, its value comes back escaped.
     #[test]
     fn nothing_that_was_typed_reaches_the_terminal() {
-        for nasty in [
-            "\u{1b}[2J\u{202e}春\n\u{200b}",
-            "\u{1b}",
-            "\u{1b}[1m",
-            "\u{1b}[0m",
-        ] {
+        for nasty in ["\u{1b}[2J\u{202e}春\n\u{200b}", "\u{1b}", "\u{1b}[1m", "\u{1b}[0m"] {
             let shown = escape_value(nasty);
             let mut refused = 0;
             for command in command_line().get_subcommands() {
@@ -119,10 +109,7 @@ mod tests {
         for (words, wanted) in [
             ("write --seed -1", "-1 is not in 0..=18446744073709551615"),
             ("write --seed=-1", "-1 is not in 0..=18446744073709551615"),
-            (
-                "write --seed 18446744073709551616",
-                "18446744073709551616 is not in 0..=",
-            ),
+            ("write --seed 18446744073709551616", "18446744073709551616 is not in 0..="),
             ("write --seed 1.5", "not a whole number in 0..="),
             ("write --seed x", "not a whole number in 0..="),
             ("write -n 0", "0 is not in 1..=4294967295"),
@@ -133,10 +120,7 @@ mod tests {
             ("write --best-of 0", "0 is not in 1..=65535"),
             ("write --beams -2", "-2 is not in 1..=1024"),
             ("write --beams 2000", "2000 is not in 1..=1024"),
-            (
-                "write --temperature warm",
-                "0, or a finite number from 0.001 on",
-            ),
+            ("write --temperature warm", "0, or a finite number from 0.001 on"),
             ("write --top-p half", "above 0, at most 1"),
             ("write --repetition-penalty ''", "a finite number from 1 on"),
             ("acrostic 春 --place x", "not a whole number: use 1 to 7"),

@@ -41,10 +41,7 @@ pub fn judge(texts: &[PageText]) -> Vec<JudgedPoem<'_>> {
     let judged = |text: &PageText, saves| {
         let typed = text.poem.as_deref().ok()?;
         let written = traditional.compared(&converter.normalise(typed));
-        let judging = Judging {
-            written: Some(&written),
-            saves,
-        };
+        let judging = Judging { written: Some(&written), saves };
         check_by(&converter.convert(typed), judging)
     };
     let poems = texts.iter().map(|text| {
@@ -85,22 +82,14 @@ pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
         write_line(out, &String::from_iter(text), line)?;
     }
     if verdict.unknown() > 0 {
-        writeln!(
-            out,
-            "？ {} not in the table, taken for right",
-            verdict.unknown()
-        )?;
+        writeln!(out, "？ {} not in the table, taken for right", verdict.unknown())?;
     }
     let faults = poem.faults.iter();
     let faults = faults.map(|fault| format!("{fault} ({})", fault.gloss()));
     let faults = faults.collect::<Vec<_>>().join(", ");
     match (poem.passes, poem.passes_strictly) {
         (_, true) => writeln!(out, "{}", styled(RIGHT, "passes")),
-        (true, false) => writeln!(
-            out,
-            "{}, but not --strict: {faults}",
-            styled(RIGHT, "passes")
-        ),
+        (true, false) => writeln!(out, "{}, but not --strict: {faults}", styled(RIGHT, "passes")),
         (false, _) => writeln!(out, "{}: {faults}", styled(WRONG, "broken")),
     }
 }
@@ -145,11 +134,7 @@ fn write_formless(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
 }
 
 fn yes_or_no(yes: bool) -> impl Display {
-    if yes {
-        styled(RIGHT, "(yes)")
-    } else {
-        styled(WRONG, "(no)")
-    }
+    if yes { styled(RIGHT, "(yes)") } else { styled(WRONG, "(no)") }
 }
 
 fn styled(style: Style, text: impl Display) -> String {

@@ -18,10 +18,7 @@ fn commit(text: &str) -> Option<Commit> {
     let modified = text.strip_suffix(" modified");
     let id = modified.unwrap_or(text);
     let is_id = (7..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then(|| Commit {
-        id: id.to_owned(),
-        modified: modified.is_some(),
-    })
+    is_id.then(|| Commit { id: id.to_owned(), modified: modified.is_some() })
 }
 
 #[cfg(test)]
@@ -34,14 +31,9 @@ mod tests {
         let id = "0123456789ab".to_owned();
         assert_eq!(shown("0123456789ab"), Some((id.clone(), false)));
         assert_eq!(shown("0123456789ab modified"), Some((id, true)));
-        for wrong in [
-            "",
-            "main",
-            "012345",
-            "0123456789ab dirty",
-            "0123456789ab\n# page",
-            " modified",
-        ] {
+        for wrong in
+            ["", "main", "012345", "0123456789ab dirty", "0123456789ab\n# page", " modified"]
+        {
             assert_eq!(shown(wrong), None, "{wrong:?}");
         }
     }

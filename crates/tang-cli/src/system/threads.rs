@@ -23,15 +23,12 @@ pub fn start_threads() -> Result<()> {
             "{VARIABLE} is {asked}, and {threads} threads compute: at most {PER_CORE} a core"
         ));
     }
-    ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build_global()
-        .map_err(|error| {
-            anyhow!(
-                "cannot start {threads} threads to compute with ({error}): raise the limit of \
+    ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(|error| {
+        anyhow!(
+            "cannot start {threads} threads to compute with ({error}): raise the limit of \
                  processes (`ulimit -u`), or ask for fewer threads with {VARIABLE}=1"
-            )
-        })
+        )
+    })
 }
 
 /// The number that was asked for, within bounds; 0 asks for the default.

@@ -17,7 +17,7 @@ use crate::{
     system::{source_commit, start_threads},
 };
 
-/// What to measure.
+/// Steps to time, and the peer beside them.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang bench-train --steps 20")]
 pub struct Options {
@@ -36,7 +36,7 @@ pub struct Options {
     /// Run the peer to its end, too, and then ours until it is as good: about half an hour
     #[arg(long)]
     full: bool,
-    /// What an earlier whole run of the peer printed (peer.jsonl), instead of another run
+    /// Output of an earlier whole run of the peer (peer.jsonl), instead of another run
     #[arg(long, value_name = "FILE", requires = "full")]
     peer_log: Option<PathBuf>,
     /// The corpus folder
@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
     prepare_environment();
     start_threads()?;
     let plan = options.plan()?;
-    // What can be wrong comes before the work.
+    // Inputs are checked before the work.
     let split = CorpusFolder::new(&options.corpus).open()?;
     let peer_log = options.peer_log.as_deref().map(loss_points).transpose()?;
     ensure!(
@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<()> {
     } else {
         Ok(())
     };
-    // What was measured is kept and printed, whatever fails after it.
+    // Measured figures are kept and printed, even if the race fails.
     let published = publish(&folder, &bench);
     raced?;
     published

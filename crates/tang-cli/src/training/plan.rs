@@ -24,12 +24,7 @@ pub struct TrainingPlan<'a> {
 
 impl fmt::Display for TrainingPlan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Plan {
-            config,
-            model,
-            trial,
-            ..
-        } = &self.plan;
+        let Plan { config, model, trial, .. } = &self.plan;
         let plan = &self.plan;
         let path = |path: &Path| escape_value(&path.display().to_string());
         let minutes = |seconds: f64| format!("{:.1} min", seconds / 60.0);
@@ -99,10 +94,7 @@ impl fmt::Display for TrainingPlan<'_> {
         // Some systems do not tell it.
         peak_memory(std::process::id()).map_or(Ok(()), |memory| {
             let name = "memory";
-            writeln!(
-                f,
-                "{name:<13} {memory}, the most that this process had in those steps"
-            )
+            writeln!(f, "{name:<13} {memory}, the most that this process had in those steps")
         })
     }
 }
@@ -137,14 +129,8 @@ mod tests {
     #[test]
     fn the_parts_are_the_whole() {
         let gpt2 = ModelConfig::tang_4l(6289);
-        assert_eq!(
-            parts(&gpt2),
-            "embeddings 821,376, blocks 793,088, final norm 256"
-        );
-        let untied = ModelConfig {
-            tied_head: false,
-            ..ModelConfig::minimind_4l(6289)
-        };
+        assert_eq!(parts(&gpt2), "embeddings 821,376, blocks 793,088, final norm 256");
+        let untied = ModelConfig { tied_head: false, ..ModelConfig::minimind_4l(6289) };
         assert_eq!(
             parts(&untied),
             "embeddings 804,992, blocks 787,456, final norm 128, output head 804,992"

@@ -7,11 +7,7 @@ use tang_files::is_invisible;
 /// A path as one word of a POSIX shell, on one line and without invisible characters.
 pub fn shell_word(path: &Path) -> String {
     let is_flag = path.as_os_str().as_encoded_bytes().starts_with(b"-");
-    let path = if is_flag {
-        &Path::new(".").join(path)
-    } else {
-        path
-    };
+    let path = if is_flag { &Path::new(".").join(path) } else { path };
     match path.to_str().map(shlex::try_quote) {
         Some(Ok(word)) if !word.contains(is_invisible) => word.into_owned(),
         _ => octal(path.as_os_str().as_encoded_bytes()),
@@ -68,10 +64,8 @@ mod tests {
         ] {
             let word = shell_word(Path::new(OsStr::from_bytes(path)));
             assert!(!word.contains(is_invisible), "{word:?}");
-            let output = Command::new("sh")
-                .args(["-c", &format!("printf '<%s>' {word}")])
-                .output()
-                .unwrap();
+            let output =
+                Command::new("sh").args(["-c", &format!("printf '<%s>' {word}")]).output().unwrap();
             let here: &[u8] = if path.starts_with(b"-") { b"./" } else { b"" };
             let wanted = [b"<", here, path, b">"].concat();
             assert_eq!(output.stdout, wanted, "{word}");

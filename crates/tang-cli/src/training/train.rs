@@ -105,9 +105,7 @@ impl Options {
         let folder = CorpusFolder::new(CORPUS_FOLDER);
         // A run to resume has its corpus already, which may be another than the published one.
         if !folder.exists() && !self.resume && !self.dry_run {
-            note(format_args!(
-                "no corpus in {CORPUS_FOLDER} yet: building it"
-            ));
+            note(format_args!("no corpus in {CORPUS_FOLDER} yet: building it"));
             build_corpus(None, &folder, request)?;
         }
         Ok(folder.open()?)

@@ -68,8 +68,7 @@ impl Observer for TrainingWatch {
         self.smoothed = Some(smoothed);
         self.bar.set_position(report.step as u64);
         let speed = tokens_per_second(report);
-        self.bar
-            .set_message(format!("loss {smoothed:.3}  {speed:.0} tokens/s"));
+        self.bar.set_message(format!("loss {smoothed:.3}  {speed:.0} tokens/s"));
         if self.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {

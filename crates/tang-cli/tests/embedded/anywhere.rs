@@ -14,16 +14,7 @@ const ACROSTIC: [&str; 4] = ["acrostic", "春眠不觉", "--seed", "3"];
 fn the_embedded_model_is_that_of_its_folder() {
     for words in [
         &ACROSTIC[..],
-        &[
-            "write",
-            "--form",
-            "五律",
-            "--regulated",
-            "--seed",
-            "3",
-            "-n",
-            "3",
-        ],
+        &["write", "--form", "五律", "--regulated", "--seed", "3", "-n", "3"],
         &["write", "--seed", "3", "--no-cache", "--json"],
         &["continue", "春风", "--beams", "3", "-n", "3", "--json"],
         &["logits", "床前明月光，", "--json"],
@@ -44,11 +35,7 @@ fn works_in(folder: &Path) {
         (&["next", "春风", "--corpus", SAMPLE], 0, "rank  character"),
         (&["logits", "春", "--json"], 0, "{\"tokens\":[0,"),
         (&["check", "--summary", SAMPLE], 1, "%      poems"),
-        (
-            &["kv-cost", "--preset", "llama-7b"],
-            0,
-            "| cache a token | 512 KiB |",
-        ),
+        (&["kv-cost", "--preset", "llama-7b"], 0, "| cache a token | 512 KiB |"),
     ] {
         let ended = run(tang(words).current_dir(folder));
         assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.stderr);

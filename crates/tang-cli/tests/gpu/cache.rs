@@ -72,7 +72,7 @@ fn rows_of_different_lengths_give_what_each_gives_alone() {
                 assert!(gap < TOLERANCE, "{name}, step {step}, row {row}: {gap}");
             }
         }
-        // What is forgotten is not seen any more.
+        // A truncated token is not attended to any more.
         decoder.truncate(&[lengths[2], lengths[0]]);
         let next = order.map(|row| texts[row][lengths[row]]);
         let logits = decoder.decode(&next).unwrap();

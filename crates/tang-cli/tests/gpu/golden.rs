@@ -8,12 +8,7 @@ use tang_tokenizer::TokenId;
 
 use crate::{TOLERANCE, at_root, difference, on_gpu, position_logits};
 
-const MODELS: [&str; 4] = [
-    "gpt2-tiny",
-    "llama-mha-tiny",
-    "llama-gqa-tiny",
-    "llama-mqa-tiny",
-];
+const MODELS: [&str; 4] = ["gpt2-tiny", "llama-mha-tiny", "llama-gqa-tiny", "llama-mqa-tiny"];
 
 #[derive(Deserialize)]
 struct Expected {
@@ -38,11 +33,8 @@ fn logits_and_greedy_tokens_are_those_of_transformers() {
             assert!(gap < TOLERANCE, "{name}: {gap}");
         }
         for mut decoder in [model.cached(Threads::ONE), model.uncached(Threads::ONE)] {
-            let tokens = greedy(
-                &mut *decoder,
-                &expected.greedy_prompt,
-                expected.greedy_tokens.len(),
-            );
+            let tokens =
+                greedy(&mut *decoder, &expected.greedy_prompt, expected.greedy_tokens.len());
             assert_eq!(tokens, expected.greedy_tokens, "{name}");
         }
     }

@@ -1,6 +1,8 @@
 //! A GPU gives what the CPU gives. Built with the feature `wgpu` only; needs an adapter, and one in
 //! software will do.
 
+#![cfg(test)]
+
 mod cache;
 mod command;
 mod golden;
@@ -26,9 +28,7 @@ const TOLERANCE: f32 = 1e-3;
 
 /// A path of the repository.
 fn at_root(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(path)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// A model on the CPU and on the GPU.

@@ -10,16 +10,10 @@ const OPENINGS: [&str; 6] = ["春", "春风", "白日依山尽，", "明月", "�
 
 /// Generates a poem greedily, and gives the lead of each token over the second.
 fn greedy(model: &dyn Model, task: &Task) -> (Sequence, Vec<f32>) {
-    let config = GenerationConfig {
-        temperature: 0.0,
-        ..GenerationConfig::default()
-    };
+    let config = GenerationConfig { temperature: 0.0, ..GenerationConfig::default() };
     let mut decoder = model.cached(Threads::ONE);
     let mut generator = Generator::new(&mut *decoder, task.clone(), &config).unwrap();
-    let leads = generator
-        .by_ref()
-        .map(|step| step.unwrap().margin)
-        .collect();
+    let leads = generator.by_ref().map(|step| step.unwrap().margin).collect();
     (generator.sequence().clone(), leads)
 }
 
@@ -37,10 +31,7 @@ fn greedy_poems_are_those_of_the_cpu_but_for_ties() {
             let same = pairs.take_while(|(a, b)| a == b).count();
             tokens += same;
             if same < cpu.generated().len().max(gpu.generated().len()) {
-                assert!(
-                    leads[same] < 2.0 * TOLERANCE,
-                    "{name}, {opening}: {leads:?}"
-                );
+                assert!(leads[same] < 2.0 * TOLERANCE, "{name}, {opening}: {leads:?}");
                 ties += 1;
             }
         }

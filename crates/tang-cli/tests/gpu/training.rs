@@ -38,19 +38,12 @@ fn split() -> Split {
     let short = sample.lines().filter(|poem| poem.chars().count() <= 32);
     let poems: Vec<String> = short.map(str::to_owned).collect();
     let (train, validation) = poems.split_at(poems.len() - 8);
-    Split {
-        train: train.to_vec(),
-        validation: validation.to_vec(),
-    }
+    Split { train: train.to_vec(), validation: validation.to_vec() }
 }
 
 /// Two layers, and nothing else smaller than in the real ones but the context and the vocabulary.
 fn small(config: ModelConfig) -> ModelConfig {
-    ModelConfig {
-        layers: 2,
-        context: 40,
-        ..config
-    }
+    ModelConfig { layers: 2, context: 40, ..config }
 }
 
 /// Losses of the steps from where the run in `folder` is to `stop_after`, and at the end of the run its
@@ -69,10 +62,7 @@ fn train(folder: &Path, model: ModelConfig, device: &Device, stop_after: usize) 
             Trainer::start(config, model, split(), folder, device).unwrap()
         }
     };
-    let mut losses = Losses {
-        losses: Vec::new(),
-        stop_after,
-    };
+    let mut losses = Losses { losses: Vec::new(), stop_after };
     trainer.run(&mut losses).unwrap();
     losses.losses
 }
@@ -84,9 +74,7 @@ fn losses_are_those_of_the_cpu_also_across_devices() {
         let run = |parts: &[(&Device, usize)]| -> Vec<f64> {
             let folder = tempfile::tempdir().unwrap();
             let parts = parts.iter();
-            parts
-                .flat_map(|(device, to)| train(folder.path(), model, device, *to))
-                .collect()
+            parts.flat_map(|(device, to)| train(folder.path(), model, device, *to)).collect()
         };
         let wanted = run(&[(&cpu, STEPS)]);
         assert_eq!(wanted.len(), STEPS + 1);

@@ -9,11 +9,7 @@ use crate::{
 
 /// The first `count` Han characters of the sample.
 fn heads(count: usize) -> String {
-    sample()
-        .chars()
-        .filter(|c| is_han(*c))
-        .take(count)
-        .collect()
+    sample().chars().filter(|c| is_han(*c)).take(count).collect()
 }
 
 /// Asserts that each line begins with its head and has `length` characters and the right mark.
@@ -36,11 +32,7 @@ fn each_line_begins_with_its_head() {
     let model = model();
     for count in [1, 4, 8, 16] {
         let heads = heads(count);
-        for (length, flags) in [
-            (7, [].as_slice()),
-            (5, &["--line", "5"]),
-            (7, &["--line", "7"]),
-        ] {
+        for (length, flags) in [(7, [].as_slice()), (5, &["--line", "5"]), (7, &["--line", "7"])] {
             let words = ["acrostic", &heads, "--checkpoint", &model, "--seed", "3"];
             let ended = run(tang(words).args(flags));
             assert_eq!(ended.code, Some(0), "{}", ended.stderr);
@@ -53,12 +45,8 @@ fn each_line_begins_with_its_head() {
 #[test]
 fn a_form_fixes_the_length_of_the_lines() {
     let model = model();
-    for (form, count, length) in [
-        ("五绝", 4, 5),
-        ("七绝", 4, 7),
-        ("五律", 8, 5),
-        ("七律", 8, 7),
-    ] {
+    for (form, count, length) in [("五绝", 4, 5), ("七绝", 4, 7), ("五律", 8, 5), ("七律", 8, 7)]
+    {
         let heads = heads(count);
         let words = ["acrostic", &heads, "--form", form, "--checkpoint", &model];
         assert_acrostic(&prints(&words), &heads, length);
@@ -78,9 +66,7 @@ fn every_poem_of_many_keeps_its_heads() {
 
 /// The characters with which the lines begin.
 fn heads_of(poem: &str) -> String {
-    poem.lines()
-        .filter_map(|line| line.chars().next())
-        .collect()
+    poem.lines().filter_map(|line| line.chars().next()).collect()
 }
 
 #[test]
@@ -104,11 +90,7 @@ fn what_does_not_fit_is_refused() {
             1,
             "wants 8 characters, one a line, and there are 4",
         ),
-        (
-            vec![&four, "--form", "五绝", "--line", "7"],
-            1,
-            "--line says 7",
-        ),
+        (vec![&four, "--form", "五绝", "--line", "7"], 1, "--line says 7"),
         (vec![&four, "--form", "六绝"], 2, "unknown form `六绝`"),
         (vec![&four, "--line", "6"], 2, "use 5 or 7"),
         (vec![&seventeen], 1, "there are 17"),

@@ -54,29 +54,12 @@ fn a_race_ends_when_the_peer_is_reached() {
     prints(&["data", "--from", SAMPLE, "--out", corpus.to_str().unwrap()]);
     let report = r#"{"step": 1850, "train_seconds": 3600, "tokens_per_second": 0.5, "val_nats_per_char": 9.0}"#;
     fs::write(folder.path().join("peer.sh"), format!("echo '{report}'")).unwrap();
-    let words = [
-        "bench-train",
-        "--steps",
-        "1",
-        "--corpus",
-        "corpus",
-        "--full",
-    ];
-    let more = [
-        "--model",
-        "minimind-4l",
-        "--peer",
-        "/bin/sh peer.sh",
-        "--out",
-        "out",
-    ];
+    let words = ["bench-train", "--steps", "1", "--corpus", "corpus", "--full"];
+    let more = ["--model", "minimind-4l", "--peer", "/bin/sh peer.sh", "--out", "out"];
     let ended = run(tang(words).args(more).current_dir(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let page = &ended.stdout;
-    assert!(
-        page.starts_with("# Training speed: minimind-4l\n"),
-        "{page}"
-    );
+    assert!(page.starts_with("# Training speed: minimind-4l\n"), "{page}");
     assert!(
         page.contains("The peer ends at 9.0000 nats per character after 60.0 minutes"),
         "{page}"
@@ -88,15 +71,8 @@ fn a_race_ends_when_the_peer_is_reached() {
     assert_eq!(race["reached"], race["ours"][0]);
     assert!(race["speed_up"].as_f64().unwrap() > 1.0, "{race}");
     let out = folder.path().join("out");
-    assert_eq!(
-        fs::read_to_string(out.join("peer.jsonl")).unwrap(),
-        format!("{report}\n")
-    );
-    assert!(
-        fs::read_to_string(out.join("loss.svg"))
-            .unwrap()
-            .starts_with("<svg")
-    );
+    assert_eq!(fs::read_to_string(out.join("peer.jsonl")).unwrap(), format!("{report}\n"));
+    assert!(fs::read_to_string(out.join("loss.svg")).unwrap().starts_with("<svg"));
 
     // Neither log nor run is written over.
     let words = [words.as_slice(), &more].concat();

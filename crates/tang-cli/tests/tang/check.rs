@@ -26,9 +26,7 @@ fn check(stdin: impl AsRef<[u8]>, flags: &[&str]) -> Ended {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("stdin");
     fs::write(&path, stdin).unwrap();
-    run(tang(["check"])
-        .args(flags)
-        .stdin(fs::File::open(path).unwrap()))
+    run(tang(["check"]).args(flags).stdin(fs::File::open(path).unwrap()))
 }
 
 #[test]
@@ -54,15 +52,9 @@ fn what_is_wrong_is_marked_and_named() {
     assert!(ended.stdout.contains("rhyme 陽 (yes)"), "{}", ended.stdout);
     let line = ended.stdout.lines().nth(2).unwrap();
     assert!(line.contains("疑是地上霜。"), "{line}");
-    assert!(
-        line.contains("[仄]") && line.ends_with("D 出律 失对"),
-        "{line}"
-    );
+    assert!(line.contains("[仄]") && line.ends_with("D 出律 失对"), "{line}");
     let last = ended.stdout.lines().last().unwrap();
-    assert!(
-        last.starts_with("broken: 出律 (a tone out of place), 失对"),
-        "{last}"
-    );
+    assert!(last.starts_with("broken: 出律 (a tone out of place), 失对"), "{last}");
 }
 
 #[test]
@@ -96,9 +88,7 @@ fn what_was_typed_is_judged_and_shown() {
         ("更上一层楼。", "更上一層樓。"),
     ];
     let wanted = check(STRICT, &[]).stdout;
-    let wanted = shown
-        .iter()
-        .fold(wanted, |text, (from, to)| text.replace(from, to));
+    let wanted = shown.iter().fold(wanted, |text, (from, to)| text.replace(from, to));
     assert_eq!(ended.stdout, wanted);
 }
 
@@ -109,21 +99,12 @@ fn two_rhyme_characters_that_are_simplified_to_one_are_two() {
     };
     assert_eq!(check(TWO_RHYMES, &["--strict"]).code, Some(0));
     let poem = json(TWO_RHYMES);
-    assert_eq!(
-        (&poem["text"], &poem["unread"]),
-        (&TWO_RHYMES.into(), &().into())
-    );
+    assert_eq!((&poem["text"], &poem["unread"]), (&TWO_RHYMES.into(), &().into()));
     assert_eq!(poem["verdict"]["rhyme"], "灰");
-    for twice in [
-        TWO_RHYMES.replace("上台", "上臺"),
-        TWO_RHYMES.replace("高臺", "高台"),
-    ] {
+    for twice in [TWO_RHYMES.replace("上台", "上臺"), TWO_RHYMES.replace("高臺", "高台")] {
         let poem = json(&twice);
         assert_eq!(poem["faults"], serde_json::json!(["重韵"]), "{twice}");
-        assert_eq!(
-            (&poem["passes"], &poem["text"]),
-            (&false.into(), &twice.into())
-        );
+        assert_eq!((&poem["passes"], &poem["text"]), (&false.into(), &twice.into()));
     }
 }
 
@@ -152,29 +133,17 @@ fn a_pasted_page_is_read() {
                 ２　欲穷千里目，更上一层楼（一作更上）。\n\n寻隐者不遇\n床前看月光\n疑是地上霜\n\
                 举头望山月\n低头思故乡\n";
     let ended = check(page, &["--json"]);
-    let poems: Vec<serde_json::Value> = ended
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let texts: Vec<&str> = poems
-        .iter()
-        .filter_map(|poem| poem["text"].as_str())
-        .collect();
+    let poems: Vec<serde_json::Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let texts: Vec<&str> = poems.iter().filter_map(|poem| poem["text"].as_str()).collect();
     assert_eq!(texts, [STRICT, WRONG]);
     assert_eq!(
         ended.stderr,
         "left out: 3 titles or authors (《登鹳雀楼》, [唐]王之涣, 寻隐者不遇), 3 notes in brackets, 2 numbers\n"
     );
     assert_eq!(ended.code, Some(1));
-    assert_eq!(
-        check(STRICT.replace('，', "。"), &["--strict"]).code,
-        Some(0)
-    );
-    assert_eq!(
-        check(STRICT.replace(['，', '。'], "\r"), &["--strict"]).code,
-        Some(0)
-    );
+    assert_eq!(check(STRICT.replace('，', "。"), &["--strict"]).code, Some(0));
+    assert_eq!(check(STRICT.replace(['，', '。'], "\r"), &["--strict"]).code, Some(0));
 }
 
 #[test]
@@ -187,10 +156,7 @@ fn the_place_that_cannot_be_read_is_named() {
     assert!(ended.stdout.contains(wanted), "{}", ended.stdout);
     let json: serde_json::Value = serde_json::from_str(&check(text, &["--json"]).stdout).unwrap();
     let unread = &json["unread"];
-    assert_eq!(
-        (&unread["line"], &unread["character"]),
-        (&3.into(), &3.into())
-    );
+    assert_eq!((&unread["line"], &unread["character"]), (&3.into(), &3.into()));
     assert_eq!(unread["text"], "a");
     assert!(unread["reason"].as_str().unwrap().ends_with("or delete it"));
 }
@@ -202,30 +168,16 @@ fn the_exit_code_is_the_verdict_though_nobody_reads_it() {
     let path = folder.path().join("poems.txt");
     let code = |text: &str, flags: &[&str]| {
         fs::write(&path, text).unwrap();
-        let mut child = tang(["check"])
-            .arg(&path)
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            tang(["check"]).arg(&path).args(flags).stdout(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         child.wait().unwrap().code()
     };
     for flags in [[].as_slice(), &["--json"], &["--summary"]] {
         let many = format!("{STRICT}\n").repeat(3_000);
         assert_eq!(code(&many, flags), Some(0), "{flags:?}");
-        assert_eq!(
-            code(&format!("{many}{WRONG}\n"), flags),
-            Some(1),
-            "{flags:?}"
-        );
-        assert_eq!(
-            code(
-                &format!("{many}{LENIENT}\n"),
-                &[flags, &["--strict"]].concat()
-            ),
-            Some(1)
-        );
+        assert_eq!(code(&format!("{many}{WRONG}\n"), flags), Some(1), "{flags:?}");
+        assert_eq!(code(&format!("{many}{LENIENT}\n"), &[flags, &["--strict"]].concat()), Some(1));
         assert_eq!(code("", flags), Some(2), "{flags:?}");
     }
 }
@@ -242,11 +194,8 @@ fn a_text_without_a_form_is_wrong_and_shown_harmlessly() {
 fn json_has_an_object_a_poem() {
     let ended = check(format!("{STRICT}\n{LENIENT}\n{WRONG}\n春\n"), &["--json"]);
     assert_eq!(ended.code, Some(1));
-    let poems: Vec<serde_json::Value> = ended
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let poems: Vec<serde_json::Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(poems.len(), 4);
     let passes = |field: &str| -> Vec<_> { poems.iter().map(|poem| poem[field] == true).collect() };
     assert_eq!(passes("passes"), [true, true, false, false]);
@@ -258,10 +207,7 @@ fn json_has_an_object_a_poem() {
     assert_eq!(verdict["sequence"], "ACBD");
     assert_eq!(verdict["lines"][3]["tones"][0], "中");
     assert_eq!(poems[1]["faults"], serde_json::json!(["孤平"]));
-    assert_eq!(
-        poems[2]["verdict"]["lines"][1]["wrong"],
-        serde_json::json!([4])
-    );
+    assert_eq!(poems[2]["verdict"]["lines"][1]["wrong"], serde_json::json!([4]));
     assert!(poems[3]["verdict"].is_null());
 }
 
@@ -272,10 +218,8 @@ fn many_poems_are_a_table() {
     assert!(ended.stderr.contains("120 poems"), "{}", ended.stderr);
     let lines: Vec<&str> = ended.stdout.lines().collect();
     assert_eq!(lines.len(), 6, "{}", ended.stdout);
-    for (line, wanted) in [
-        (1, "五绝      36"),
-        (5, "all      120    89.2    75.8    74.2    72.5"),
-    ] {
+    for (line, wanted) in [(1, "五绝      36"), (5, "all      120    89.2    75.8    74.2    72.5")]
+    {
         assert!(lines[line].starts_with(wanted), "{}", ended.stdout);
     }
     let asked = run(&mut tang(["check", SAMPLE, "--summary"]));
@@ -306,24 +250,11 @@ fn what_tang_writes_can_be_piped() {
 
 #[test]
 fn a_pipe_is_read() {
-    let mut child = tang(["check"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(STRICT.as_bytes())
-        .unwrap();
+    let mut child = tang(["check"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(STRICT.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
-    assert!(
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .ends_with("passes\n")
-    );
+    assert!(String::from_utf8(output.stdout).unwrap().ends_with("passes\n"));
 }
 
 #[test]
@@ -331,10 +262,7 @@ fn what_cannot_be_read_is_told_with_another_code() {
     let folder = TempDir::new().unwrap();
     for (bytes, wanted) in [
         (b"\xff\xff".as_slice(), "not UTF-8"),
-        (
-            b"\xff\xfe",
-            "UTF-16 text: convert it, for example `iconv -f UTF-16 -t UTF-8",
-        ),
+        (b"\xff\xfe", "UTF-16 text: convert it, for example `iconv -f UTF-16 -t UTF-8"),
         (b"PK\x03\x04", "a zip archive: unpack it"),
         (b"\x1f\x8b\x08", "compressed by gzip: unpack it"),
         (b"\xfd7zXZ\0", "compressed by xz: unpack it"),
@@ -351,11 +279,7 @@ fn what_cannot_be_read_is_told_with_another_code() {
         assert!(ended.stderr.contains("stdin") && ended.stderr.contains(wanted));
     }
     fails(&["check", "missing.txt"], 2, "cannot read missing.txt");
-    fails(
-        &["check", argument(&folder)],
-        2,
-        "neither a file nor a pipe",
-    );
+    fails(&["check", argument(&folder)], 2, "neither a file nor a pipe");
     #[cfg(unix)]
     fails(&["check", "/dev/zero"], 2, "neither a file nor a pipe");
     fails(&["check", "--json", "--summary"], 2, "cannot be used with");

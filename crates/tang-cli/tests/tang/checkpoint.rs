@@ -44,15 +44,9 @@ fn damaged_weights_are_told() {
     let weights = model.path().join("model.safetensors");
     let bytes = fs::read(&weights).unwrap();
     fs::write(&weights, &bytes[..bytes.len() / 2]).unwrap();
-    all_fail(
-        argument(&model),
-        "model.safetensors: not a readable safetensors file",
-    );
+    all_fail(argument(&model), "model.safetensors: not a readable safetensors file");
     fs::write(&weights, "").unwrap();
-    all_fail(
-        argument(&model),
-        "model.safetensors: not a readable safetensors file",
-    );
+    all_fail(argument(&model), "model.safetensors: not a readable safetensors file");
     fs::remove_file(&weights).unwrap();
     all_fail(argument(&model), "model.safetensors is missing");
 }
@@ -85,10 +79,7 @@ fn a_vocabulary_of_another_model_is_told() {
     };
 
     with_last(None);
-    let sizes = format!(
-        "asks for {size} characters, tokenizer.json has {}",
-        size - 1
-    );
+    let sizes = format!("asks for {size} characters, tokenizer.json has {}", size - 1);
     all_fail(argument(&model), &sizes);
     with_last(Some("龥"));
     all_fail(argument(&model), "the weights were trained with vocabulary");

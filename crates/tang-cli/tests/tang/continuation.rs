@@ -31,11 +31,7 @@ fn a_form_is_kept_to_the_letter() {
         assert_eq!(Form::of(&poem.replace('\n', "")), Some(form), "{poem}");
     }
     let poem = prints(&["write", "--checkpoint", &model]);
-    assert_eq!(
-        Form::of(&poem.replace('\n', "")),
-        Some(Form::QiJue),
-        "the default"
-    );
+    assert_eq!(Form::of(&poem.replace('\n', "")), Some(Form::QiJue), "the default");
 }
 
 #[test]
@@ -43,10 +39,8 @@ fn typed_text_may_be_traditional_and_have_ascii_marks_and_line_breaks() {
     let model = model();
     let poem = |text| prints(&["continue", text, "--seed", "5", "--checkpoint", &model]);
     let wanted = poem("白日依山尽，黄河入海流。欲穷");
-    for typed in [
-        "白日依山尽,黄河入海流.欲穷",
-        " 白日依山尽，\n　黄河入海流。\n欲穷\n",
-    ] {
+    for typed in ["白日依山尽,黄河入海流.欲穷", " 白日依山尽，\n　黄河入海流。\n欲穷\n"]
+    {
         assert_eq!(poem(typed), wanted, "{typed}");
     }
     let (_, rest) = wanted.split_once("欲穷").unwrap();
@@ -63,25 +57,13 @@ fn any_mark_closes_a_given_line() {
     let poem = |text| prints(&["continue", text, "--seed", "5", "--checkpoint", &model]);
     for (typed, given, plain) in [
         ("春眠不觉晓？", "春眠不觉晓？", "春眠不觉晓，"),
-        (
-            "白日依山尽?黄河!欲穷",
-            "白日依山尽？黄河！\n欲穷",
-            "白日依山尽，黄河。欲穷",
-        ),
+        ("白日依山尽?黄河!欲穷", "白日依山尽？黄河！\n欲穷", "白日依山尽，黄河。欲穷"),
         ("白日；黄河：欲穷", "白日；黄河：\n欲穷", "白日，黄河。欲穷"),
-        (
-            "白日依山尽、黄河入海流．",
-            "白日依山尽、黄河入海流。",
-            "白日依山尽，黄河入海流。",
-        ),
+        ("白日依山尽、黄河入海流．", "白日依山尽、黄河入海流。", "白日依山尽，黄河入海流。"),
     ] {
         let wanted = poem(plain);
         let shown = plain.chars().count()
-            + wanted
-                .chars()
-                .take(plain.chars().count())
-                .filter(|c| *c == '\n')
-                .count();
+            + wanted.chars().take(plain.chars().count()).filter(|c| *c == '\n').count();
         let rest: String = wanted.chars().skip(shown).collect();
         assert_eq!(poem(typed), format!("{given}{rest}"), "{typed}");
         for command in ["next", "logits"] {
@@ -95,15 +77,7 @@ fn any_mark_closes_a_given_line() {
 fn a_template_may_have_any_marks_and_rows() {
     let model = model();
     let poem = |template| {
-        prints(&[
-            "write",
-            "--template",
-            template,
-            "--seed",
-            "5",
-            "--checkpoint",
-            &model,
-        ])
+        prints(&["write", "--template", template, "--seed", "5", "--checkpoint", &model])
     };
     let wanted = poem("春****，眠****。");
     for typed in [
@@ -121,20 +95,10 @@ fn a_template_may_have_any_marks_and_rows() {
 #[test]
 fn traditional_output_says_the_same() {
     let model = model();
-    let words = [
-        "acrostic",
-        "处处闻啼",
-        "--seed",
-        "2",
-        "--checkpoint",
-        &model,
-    ];
+    let words = ["acrostic", "处处闻啼", "--seed", "2", "--checkpoint", &model];
     let simplified = prints(&words);
     let traditional = prints(&[words.as_slice(), &["--traditional"]].concat());
-    let heads: String = traditional
-        .lines()
-        .filter_map(|line| line.chars().next())
-        .collect();
+    let heads: String = traditional.lines().filter_map(|line| line.chars().next()).collect();
     assert_eq!(heads, "處處聞啼");
     assert_eq!(traditional.chars().count(), simplified.chars().count());
     assert_ne!(traditional, simplified);
@@ -144,21 +108,13 @@ fn traditional_output_says_the_same() {
 fn an_unfinished_poem_is_told() {
     let model = model();
     for (words, wanted) in [
-        (
-            ["continue", "春风", "--max-new-tokens", "3"],
-            "--max-new-tokens 3 is reached ",
-        ),
+        (["continue", "春风", "--max-new-tokens", "3"], "--max-new-tokens 3 is reached "),
         (
             ["write", "--form=五绝", "--max-new-tokens", "23"],
             "--max-new-tokens 23 is reached and cuts line 4 after character 5",
         ),
     ] {
-        let ended = run(&mut tang(words.iter().chain(&[
-            "--seed",
-            "9",
-            "--checkpoint",
-            &model,
-        ])));
+        let ended = run(&mut tang(words.iter().chain(&["--seed", "9", "--checkpoint", &model])));
         assert_eq!(ended.code, Some(0));
         let wanted = format!("the poem of seed 9 is unfinished: {wanted}");
         assert!(ended.stderr.starts_with(&wanted), "{}", ended.stderr);
@@ -182,20 +138,9 @@ fn an_unfinished_poem_is_told() {
 fn the_end_of_the_context_is_told() {
     let model = model();
     let prefix = "春风".repeat(63) + "春";
-    let ended = run(&mut tang([
-        "continue",
-        &prefix,
-        "--seed",
-        "9",
-        "--checkpoint",
-        &model,
-    ]));
+    let ended = run(&mut tang(["continue", &prefix, "--seed", "9", "--checkpoint", &model]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("context of 128 characters is full"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("context of 128 characters is full"), "{}", ended.stderr);
 }
 
 #[test]

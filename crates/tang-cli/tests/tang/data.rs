@@ -26,18 +26,10 @@ fn builds_a_corpus_from_a_text_file() {
     let out = folder.path().join("corpus");
     let ended = run(tang(["data", "--from", SAMPLE, "--out"]).arg(&out));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("kept 120 of 120 texts"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("kept 120 of 120 texts"), "{}", ended.stderr);
     let table: Vec<&str> = ended.stdout.lines().collect();
     assert_eq!(table.len(), 7, "{}", ended.stdout);
-    assert!(
-        table[1].starts_with("五绝") && table[5].contains("120"),
-        "{}",
-        ended.stdout
-    );
+    assert!(table[1].starts_with("五绝") && table[5].contains("120"), "{}", ended.stdout);
     assert_eq!(fs::read_to_string(out.join("tang.txt")).unwrap(), sample());
     for name in ["train.txt", "val.txt", "SHA256SUMS"] {
         assert!(out.join(name).is_file(), "{name}");
@@ -51,11 +43,7 @@ fn a_corpus_that_is_there_stays() {
     let table = prints(&[["data", "--from", SAMPLE].as_slice(), &out].concat());
     let again = run(tang(["data"]).args(out));
     assert_eq!((again.code, again.stdout), (Some(0), table));
-    assert!(
-        again.stderr.contains("is there already"),
-        "{}",
-        again.stderr
-    );
+    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
 }
 
 #[test]
@@ -72,11 +60,7 @@ fn a_changed_file_of_a_corpus_is_left_alone() {
         "val.txt is missing or changed since the corpus was built",
     );
     assert!(message.contains("`tang data --from PATH`"), "{message}");
-    fails(
-        &build,
-        1,
-        "val.txt is there already and was not written with a corpus",
-    );
+    fails(&build, 1, "val.txt is there already and was not written with a corpus");
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
     // As the messages say.
     fs::remove_file(&validation).unwrap();
@@ -85,11 +69,7 @@ fn a_changed_file_of_a_corpus_is_left_alone() {
     // Checksums of nothing make no folder ours.
     fs::write(folder.path().join("SHA256SUMS"), "").unwrap();
     for words in [&build[..], &["data", out[0], out[1]]] {
-        fails(
-            words,
-            1,
-            "SHA256SUMS is there already and was not written with a corpus",
-        );
+        fails(words, 1, "SHA256SUMS is there already and was not written with a corpus");
     }
 }
 
@@ -103,11 +83,7 @@ fn a_build_that_was_interrupted_is_done_again() {
     fs::write(&sums, format!("# not built to its end\n{whole}")).unwrap();
     fails(&["train", "--corpus", argument(&folder)], 1, "no corpus in");
     // It would fetch another; there is no npm here.
-    fails(
-        &["data", "--out", argument(&folder)],
-        1,
-        "`npm` was not found",
-    );
+    fails(&["data", "--out", argument(&folder)], 1, "`npm` was not found");
     prints(&build);
     assert_eq!(fs::read_to_string(&sums).unwrap(), whole);
 }
@@ -120,11 +96,7 @@ fn checksums_of_others_own_no_file() {
     let sums = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  photo.png\n";
     fs::write(folder.path().join("SHA256SUMS"), sums).unwrap();
     let message = "SHA256SUMS is there already and was not written with a corpus";
-    fails(
-        &["data", "--from", SAMPLE, "--out", argument(&folder)],
-        1,
-        message,
-    );
+    fails(&["data", "--from", SAMPLE, "--out", argument(&folder)], 1, message);
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my own notes");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
@@ -192,33 +164,17 @@ fn all_commands_read_the_same_poems_and_say_what_they_drop() {
         ["data", "--from", path, "--out", out].as_slice(),
         &["train", "--dry-run", "--steps", "1", "--corpus", path],
         &["next", "春风", "--corpus", path, "--checkpoint", &model],
-        &[
-            "eval",
-            "--form",
-            "五绝",
-            "--poems",
-            "1",
-            "--corpus",
-            path,
-            "--checkpoint",
-            &model,
-        ],
+        &["eval", "--form", "五绝", "--poems", "1", "--corpus", path, "--checkpoint", &model],
     ] {
         let ended = run_of(words);
         assert!(ended.stderr.contains(kept), "{words:?}: {}", ended.stderr);
-        assert!(
-            ended.stderr.contains("`天地玄黄` has length 4"),
-            "{}",
-            ended.stderr
-        );
+        assert!(ended.stderr.contains("`天地玄黄` has length 4"), "{}", ended.stderr);
     }
     let poems: Vec<String> = sample().lines().take(40).map(str::to_owned).collect();
     let written = fs::read_to_string(Path::new(out).join("tang.txt")).unwrap();
     assert_eq!(written.lines().collect::<Vec<_>>(), poems);
     let judged = run(&mut tang(["check", path, "--json"])).stdout;
-    let formless = judged
-        .lines()
-        .filter(|line| line.contains("\"verdict\":null"));
+    let formless = judged.lines().filter(|line| line.contains("\"verdict\":null"));
     assert_eq!((judged.lines().count(), formless.count()), (42, 1));
     // A corpus of which all is kept has nothing to say.
     let ended = run_of(&["next", "春风", "--corpus", SAMPLE, "--checkpoint", &model]);
@@ -230,16 +186,9 @@ fn titles_in_a_file_are_told() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("titled.txt");
     let sample = sample();
-    let titled: String = sample
-        .lines()
-        .take(5)
-        .map(|poem| format!("无题\n{poem}\n"))
-        .collect();
+    let titled: String = sample.lines().take(5).map(|poem| format!("无题\n{poem}\n")).collect();
     fs::write(&path, titled).unwrap();
-    let ended = run(tang(["data", "--from"])
-        .arg(&path)
-        .arg("--out")
-        .arg(folder.path()));
+    let ended = run(tang(["data", "--from"]).arg(&path).arg("--out").arg(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert!(
         ended.stderr.contains("kept 5 of 10 texts: 5 have another form, 0 are repeats; left out: 5 titles or authors (无题, 无题, 无题, …)"),
@@ -274,38 +223,21 @@ fn a_source_that_cannot_be_used_is_told() {
     for (from, wanted) in [
         ("no/such/file".to_owned(), "cannot read no/such/file"),
         (gbk_file(&folder), "is not UTF-8 (byte"),
-        (
-            file("poems.zip", "PK\u{3}\u{4}"),
-            "poems.zip is a zip archive: unpack it",
-        ),
+        (file("poems.zip", "PK\u{3}\u{4}"), "poems.zip is a zip archive: unpack it"),
         (file("a.json", "[{}]"), "a.json is JSON: take its poems out"),
-        (
-            file("prose.txt", "天地玄黄\n"),
-            "no regulated poem among the 1 texts",
-        ),
+        (file("prose.txt", "天地玄黄\n"), "no regulated poem among the 1 texts"),
         (file("empty.txt", ""), "no regulated poem among the 0 texts"),
-        (
-            file("one.txt", sample().lines().next().unwrap()),
-            "1 poem cannot be split",
-        ),
+        (file("one.txt", sample().lines().next().unwrap()), "1 poem cannot be split"),
         (argument(&folder).to_owned(), "has no file poet.tang.N.json"),
     ] {
         let out = folder.path().join("corpus");
-        fails(
-            &["data", "--from", &from, "--out", out.to_str().unwrap()],
-            1,
-            wanted,
-        );
+        fails(&["data", "--from", &from, "--out", out.to_str().unwrap()], 1, wanted);
         assert!(!out.exists(), "{wanted}");
     }
 }
 
 #[test]
 fn each_cause_is_told_once() {
-    let message = fails(
-        &["data", "--from", "no/such/file"],
-        1,
-        "cannot read no/such/file",
-    );
+    let message = fails(&["data", "--from", "no/such/file"], 1, "cannot read no/such/file");
     assert_eq!(message.matches("os error").count(), 1, "{message}");
 }

@@ -122,11 +122,7 @@ fn npm_ends_with_tang_and_leaves_nothing() {
             assert!(sent.unwrap().success());
             let ended = running.join().unwrap();
             assert_eq!(ended.code, Some(130), "{}", ended.stderr);
-            assert!(
-                ended.stderr.contains("error: interrupted"),
-                "{}",
-                ended.stderr
-            );
+            assert!(ended.stderr.contains("error: interrupted"), "{}", ended.stderr);
             assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
             // A process that was killed may take a moment to end.
             let killed = Instant::now();

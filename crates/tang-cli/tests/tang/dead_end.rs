@@ -61,10 +61,7 @@ fn failed(stderr: &str) -> Vec<u64> {
             assert_eq!(message, rule);
             let (line, column) = place.split_once(", character ").unwrap();
             let place = 5 * (line.parse::<usize>().unwrap() - 1) + column.parse::<usize>().unwrap();
-            assert!(
-                (17..=20).contains(&place),
-                "sixteen stand before it: {place}"
-            );
+            assert!((17..=20).contains(&place), "sixteen stand before it: {place}");
             seed.parse().unwrap()
         })
         .collect()
@@ -86,23 +83,15 @@ fn the_other_poems_are_printed_and_the_failed_ones_told() {
     assert_eq!(seeds.len() + poems.len(), POEMS);
     let last = format!("error: {} of {POEMS} poems cannot be written", seeds.len());
     let json = written(&["--json"]);
-    let objects: Vec<serde_json::Value> = json
-        .stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let objects: Vec<serde_json::Value> =
+        json.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for (object, poem) in objects.iter().zip(&poems) {
         let seed = object["seed"].as_u64().unwrap();
         assert!(!seeds.contains(&seed) && (SEED..SEED + POEMS as u64).contains(&seed));
         assert_eq!(object["text"], poem.replace('\n', ""));
     }
     assert_eq!(objects.len(), poems.len());
-    for ended in [
-        &plain,
-        &json,
-        &written(&["--no-cache"]),
-        &written(&["--stream"]),
-    ] {
+    for ended in [&plain, &json, &written(&["--no-cache"]), &written(&["--stream"])] {
         assert_eq!(ended.code, Some(1));
         assert_eq!(failed(&ended.stderr), seeds);
         assert_eq!(ended.stderr.lines().last(), Some(last.as_str()));
@@ -112,10 +101,7 @@ fn the_other_poems_are_printed_and_the_failed_ones_told() {
     let best = written(&["--best-of", "2"]);
     let both = failed(&best.stderr);
     assert!(both.len() < seeds.len() && both.iter().all(|seed| seeds.contains(seed)));
-    assert_eq!(
-        best.stdout.trim_end().split("\n\n").count() + both.len(),
-        POEMS
-    );
+    assert_eq!(best.stdout.trim_end().split("\n\n").count() + both.len(), POEMS);
 
     // Alone it is the only error; the likeliest poems have no seed.
     let seed = seeds[0].to_string();
@@ -123,28 +109,16 @@ fn the_other_poems_are_printed_and_the_failed_ones_told() {
     words[7] = &seed;
     words.extend(["--checkpoint", &out]);
     let message = fails(&words, 1, &format!("error: the poem of seed {seed}: line "));
-    assert!(
-        message.contains("the ban on repetition forbids"),
-        "{message}"
-    );
+    assert!(message.contains("the ban on repetition forbids"), "{message}");
 }
 
 #[test]
 fn a_search_without_a_poem_names_the_rule() {
     let folder = small_model();
-    let words = [
-        "write",
-        "--form=七律",
-        "--no-repeat",
-        "--checkpoint",
-        &out(&folder),
-    ];
+    let words = ["write", "--form=七律", "--no-repeat", "--checkpoint", &out(&folder)];
     for mode in [&["--beams=3", "-n=3"][..], &["--temperature=0"]] {
         let message = fails(&[&words[..], mode].concat(), 1, "error: ");
-        assert!(
-            message.contains("the ban on repetition forbids the last 16"),
-            "{message}"
-        );
+        assert!(message.contains("the ban on repetition forbids the last 16"), "{message}");
         assert!(!message.contains("--seed"), "it does not help: {message}");
     }
 }
@@ -157,19 +131,13 @@ fn the_message_of_a_broken_stream_has_a_line_of_its_own() {
     let words = ["-n=60", "--stream", "--checkpoint", &out(&folder)];
     let mut stream = tang([&WORDS[..], &words].concat());
     stream.stdout(file.try_clone().unwrap()).stderr(file);
-    assert_eq!(
-        stream.stdin(Stdio::null()).status().unwrap().code(),
-        Some(1)
-    );
+    assert_eq!(stream.stdin(Stdio::null()).status().unwrap().code(), Some(1));
     let both = std::fs::read_to_string(&path).unwrap();
     let mut told = 0;
     for (before, line) in both.lines().zip(both.lines().skip(1)) {
         if let Some(at) = line.find("the poem of seed") {
             assert_eq!(at, 0, "{line}");
-            assert!(
-                !before.is_empty() && !before.ends_with('。'),
-                "the broken poem: {before}"
-            );
+            assert!(!before.is_empty() && !before.ends_with('。'), "the broken poem: {before}");
             told += 1;
         }
     }

@@ -47,9 +47,5 @@ fn the_cpu_is_listed_first() {
 
 #[test]
 fn another_device_is_wrong_usage() {
-    fails(
-        &["continue", "春", "--device", "cuda"],
-        2,
-        "flex, wgpu, auto",
-    );
+    fails(&["continue", "春", "--device", "cuda"], 2, "flex, wgpu, auto");
 }

@@ -1,4 +1,4 @@
-//! What is not seen in arguments and files comes back as code points, on one line.
+//! Invisible characters of arguments and files are printed as code points, on one line.
 
 use std::fs;
 
@@ -84,10 +84,7 @@ fn what_a_file_says_is_escaped() {
         let json = fs::read_to_string(&path).unwrap();
         assert!(json.contains(from), "{file}");
         fs::write(&path, json.replace(from, &format!("\"{nasty}\""))).unwrap();
-        shows(
-            &run(&mut tang(["write", "--checkpoint", argument(&model)])),
-            shown,
-        );
+        shows(&run(&mut tang(["write", "--checkpoint", argument(&model)])), shown);
     }
     // The name of a tensor.
     let model = copied_model();
@@ -106,10 +103,8 @@ fn what_a_file_says_is_escaped() {
 /// A vocabulary may hold anything, and a model may write it.
 #[test]
 fn what_a_model_writes_is_escaped() {
-    let golden = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../tang-checkpoint/tests/golden/llama-gqa-tiny"
-    );
+    let golden =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../tang-checkpoint/tests/golden/llama-gqa-tiny");
     let folder = TempDir::new().unwrap();
     for file in ["config.json", "model.safetensors"] {
         fs::copy(format!("{golden}/{file}"), folder.path().join(file)).unwrap();
@@ -117,11 +112,8 @@ fn what_a_model_writes_is_escaped() {
     // With the newline and two marks, 97 as in that model.
     let controls = ('\u{1}'..='\u{1f}').filter(|c| *c != '\n');
     let others = "\u{200b}\u{202e}\u{feff}\u{e000}\u{2066}\u{fe0f}";
-    let characters: String = controls
-        .chain('A'..='Z')
-        .chain('\u{80}'..='\u{9f}')
-        .chain(others.chars())
-        .collect();
+    let characters: String =
+        controls.chain('A'..='Z').chain('\u{80}'..='\u{9f}').chain(others.chars()).collect();
     let vocabulary = Vocabulary::from_texts([characters.as_str()]);
     assert_eq!(vocabulary.len(), 97);
     vocabulary.save(folder.path()).unwrap();

@@ -14,10 +14,7 @@ fn words<'a>(model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn prints_tables_and_says_how_far_it_is() {
     let model = model();
-    let ended = run(&mut tang(words(
-        &model,
-        &["--poems", "3", "--form", "五绝"],
-    )));
+    let ended = run(&mut tang(words(&model, &["--poems", "3", "--form", "五绝"])));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let tables = ended.stdout.matches("| form | kind |").count();
     assert_eq!(tables, 3, "{}", ended.stdout);
@@ -48,21 +45,13 @@ fn prints_one_object() {
 #[test]
 fn bad_input_is_refused() {
     let model = model();
-    fails(
-        &["eval", "--checkpoint", &model],
-        1,
-        "no corpus in data: build it",
-    );
+    fails(&["eval", "--checkpoint", &model], 1, "no corpus in data: build it");
     for (more, code, wanted) in [
         (["--poems", "0"].as_slice(), 2, "0 is not in 1.."),
         (&["--form", "六绝"], 2, "unknown form `六绝`"),
         (&["--best-of", "2", "--beams", "2"], 2, "cannot be used"),
         (&["--temperature", "-1"], 1, "temperature is -1"),
-        (
-            &["--corpus", "no/such/folder"],
-            1,
-            "cannot read no/such/folder",
-        ),
+        (&["--corpus", "no/such/folder"], 1, "cannot read no/such/folder"),
     ] {
         let fixed = ["eval", "--checkpoint", &model];
         let corpus = ["--corpus", SAMPLE];

@@ -24,16 +24,14 @@ fn written(words: &[&str], mode: &[&str]) -> Ended {
     ended
 }
 
-/// The reasons of a mode's poems. What streams has no JSON.
+/// The reasons of a mode's poems. A streamed poem has no JSON.
 fn reasons(words: &[&str], mode: &[&str]) -> Vec<String> {
     if mode.contains(&"--stream") {
         return Vec::new();
     }
     let json = written(words, &[mode, &["--json"]].concat()).stdout;
     let poems = json.lines().map(|line| serde_json::from_str(line).unwrap());
-    poems
-        .map(|poem: Value| poem["finish_reason"].as_str().unwrap().to_owned())
-        .collect()
+    poems.map(|poem: Value| poem["finish_reason"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]

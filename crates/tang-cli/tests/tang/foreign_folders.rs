@@ -17,9 +17,7 @@ use crate::{
 /// The files of a folder, each with what it holds.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
-    entries
-        .map(|entry| (entry.path(), fs::read(entry.path()).unwrap()))
-        .collect()
+    entries.map(|entry| (entry.path(), fs::read(entry.path()).unwrap())).collect()
 }
 
 #[test]
@@ -27,19 +25,10 @@ fn a_run_begins_in_a_new_or_empty_folder_only() {
     let checkpoints = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../checkpoints");
     let cases: [(&str, &[&str]); 5] = [
         // As Hugging Face has them, with and without the weights, and in other files.
-        (
-            "config.json",
-            &["config.json", "tokenizer.json", "tokenizer_config.json"],
-        ),
-        (
-            "config.json",
-            &["config.json", "tokenizer.json", "model.safetensors"],
-        ),
+        ("config.json", &["config.json", "tokenizer.json", "tokenizer_config.json"]),
+        ("config.json", &["config.json", "tokenizer.json", "model.safetensors"]),
         ("pytorch_model.bin", &["pytorch_model.bin"]),
-        (
-            "model.safetensors.index.json",
-            &["model.safetensors.index.json"],
-        ),
+        ("model.safetensors.index.json", &["model.safetensors.index.json"]),
         ("notes.txt", &["notes.txt"]),
     ];
     for (first, names) in cases {
@@ -48,22 +37,11 @@ fn a_run_begins_in_a_new_or_empty_folder_only() {
             fs::write(folder.path().join(name), "theirs").unwrap();
         }
         let before = files(folder.path());
-        let words = [
-            "train",
-            "--corpus",
-            SAMPLE,
-            "--steps",
-            "1",
-            "--out",
-            argument(&folder),
-        ];
+        let words = ["train", "--corpus", SAMPLE, "--steps", "1", "--out", argument(&folder)];
         let wanted = format!("holds {first}, and no training run to go on with");
         let message = fails(&words, 1, &wanted);
         assert!(message.contains("name another one"), "{message}");
-        assert!(
-            files(folder.path()) == before,
-            "{names:?}: something changed"
-        );
+        assert!(files(folder.path()) == before, "{names:?}: something changed");
     }
     // A model that is committed has no state to go on from.
     let folder = TempDir::new().unwrap();
@@ -74,11 +52,7 @@ fn a_run_begins_in_a_new_or_empty_folder_only() {
     let before = files(folder.path());
     let out = argument(&folder);
     let start = ["train", "--corpus", SAMPLE, "--out", out];
-    fails(
-        &start,
-        1,
-        "holds config.json, and no training run to go on with",
-    );
+    fails(&start, 1, "holds config.json, and no training run to go on with");
     let resume = ["train", "--resume", "--corpus", SAMPLE, "--out", out];
     fails(&resume, 1, "holds no training run to resume");
     let plan = prints(&[&start[..], &["--dry-run"]].concat());
@@ -102,11 +76,7 @@ fn nothing_is_written_through_links() {
     // Links in a folder that would be empty without them, one of them to nothing.
     let cases = [
         ("config.json", mine.clone(), "holds config.json"),
-        (
-            "config.json",
-            top.path().join("nothing"),
-            "holds config.json",
-        ),
+        ("config.json", top.path().join("nothing"), "holds config.json"),
         ("log.jsonl", mine.clone(), "holds log.jsonl"),
         (".lock", mine.clone(), "it is a link"),
         (".lock", top.path().join("nothing"), "it is a link"),
@@ -128,10 +98,7 @@ fn nothing_is_written_through_links() {
     fs::write(out.join(".lock"), "my own notes").unwrap();
     let ended = run(&mut tang(words(&out)));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert_eq!(
-        fs::read_to_string(out.join(".lock")).unwrap(),
-        "my own notes"
-    );
+    assert_eq!(fs::read_to_string(out.join(".lock")).unwrap(), "my own notes");
 
     // In a run of our own, links become files, and what they led to stays.
     let folder = copied_model();
@@ -155,11 +122,7 @@ fn reports_of_others_are_not_replaced() {
     fs::write(&page, "# Our annual report\n").unwrap();
     let checkpoint = ["--quick", "--checkpoint", argument(&folder)];
     let words = [&["report"][..], &checkpoint].concat();
-    fails(
-        &words,
-        1,
-        "report.md is there already, and no such measurement",
-    );
+    fails(&words, 1, "report.md is there already, and no such measurement");
     let out = TempDir::new().unwrap();
     for (name, bench) in [
         ("report.md", "bench-cache"),
@@ -178,13 +141,7 @@ fn reports_of_others_are_not_replaced() {
     prints(&["data", "--from", SAMPLE, "--out", argument(&data)]);
     let picture = out.path().join("loss.svg");
     fs::write(&picture, "theirs").unwrap();
-    let words = [
-        "bench-train",
-        "--corpus",
-        argument(&data),
-        "--out",
-        argument(&out),
-    ];
+    let words = ["bench-train", "--corpus", argument(&data), "--out", argument(&out)];
     let message = fails(&words, 1, "loss.svg is there already");
     assert!(message.contains("use another folder"), "{message}");
     assert_eq!(fs::read_to_string(picture).unwrap(), "theirs");

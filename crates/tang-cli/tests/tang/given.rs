@@ -54,11 +54,9 @@ fn heads_are_printed_as_they_were_given() {
 
 #[test]
 fn simplified_heads_are_traditional_on_request_only() {
-    for (given, wanted) in [
-        ("春眠不觉", "春眠不覺"),
-        ("云里龙飞", "雲裏龍飛"),
-        ("后来见云", "後來見雲"),
-    ] {
+    for (given, wanted) in
+        [("春眠不觉", "春眠不覺"), ("云里龙飞", "雲裏龍飛"), ("后来见云", "後來見雲")]
+    {
         for output in OUTPUTS {
             let is_traditional = output.contains(&"--traditional");
             let wanted = if is_traditional { wanted } else { given };
@@ -104,10 +102,7 @@ fn templates_are_printed_as_they_were_given() {
 #[test]
 fn the_model_reads_a_traditional_text_in_simplified_characters() {
     for (given, common) in [("乾還乾還", "干还干还"), ("徵還蒐裏", "征还搜里")] {
-        let (typed, common) = (
-            poem(&["acrostic", given], &[]),
-            poem(&["acrostic", common], &[]),
-        );
+        let (typed, common) = (poem(&["acrostic", given], &[]), poem(&["acrostic", common], &[]));
         let free = |poem: &str| -> Vec<String> {
             let lines = poem.split_terminator(['，', '。']);
             lines.map(|line| line.chars().skip(1).collect()).collect()
@@ -118,11 +113,9 @@ fn the_model_reads_a_traditional_text_in_simplified_characters() {
 
 #[test]
 fn every_poem_of_many_keeps_what_was_given() {
-    for flags in [
-        ["-n", "3"].as_slice(),
-        &["--best-of", "2", "-n", "2"],
-        &["--regulated", "--relax"],
-    ] {
+    for flags in
+        [["-n", "3"].as_slice(), &["--best-of", "2", "-n", "2"], &["--regulated", "--relax"]]
+    {
         let words = [["acrostic", "後里乾裏", "--traditional"].as_slice(), flags].concat();
         for poem in prints(&with(&words, &[])).split("\n\n") {
             assert_eq!(heads(&poem.replace('\n', "")), "後里乾裏", "{flags:?}");
@@ -150,10 +143,7 @@ fn errors_name_all_that_was_given_and_nothing_else() {
     for (words, wanted) in [
         (
             vec!["acrostic", "讌集山林"],
-            format!(
-                "{}, is not in the vocabulary: use another",
-                unknown(1, '讌')
-            ),
+            format!("{}, is not in the vocabulary: use another", unknown(1, '讌')),
         ),
         (
             vec!["acrostic", "𠮷春讌a"],

@@ -42,9 +42,7 @@ fn train_in_the_background(words: &[&str]) -> Child {
 
 /// Sends a signal, for instance `-INT`.
 pub fn signal(process: u32, name: &str) {
-    let kill = Command::new("kill")
-        .args([name, &process.to_string()])
-        .status();
+    let kill = Command::new("kill").args([name, &process.to_string()]).status();
     assert!(kill.unwrap().success());
 }
 
@@ -69,10 +67,7 @@ fn an_interrupted_run_is_saved_and_goes_on() {
         assert_eq!(output.stdout, b"");
         assert!(rest.contains(&resume_line), "{rest}");
         let step = last_step(folder.path());
-        assert!(
-            rest.contains(&format!("stopped after step {step}")),
-            "{rest}"
-        );
+        assert!(rest.contains(&format!("stopped after step {step}")), "{rest}");
         assert!(stopped_at < step && step < 19, "{stopped_at} {step}");
         stopped_at = step;
     }
@@ -112,7 +107,7 @@ fn a_second_interrupt_ends_a_run_at_once() {
     assert_eq!(output.status.code(), Some(130), "{rest}");
     assert_eq!(output.stdout, b"");
     assert!(!rest.contains("stopped after step"), "{rest}");
-    // What was saved before is whole.
+    // The model saved before is whole.
     prints(&["write", "--seed", "1", "--checkpoint", out]);
     prints(&["train", "--resume", "--corpus", SAMPLE, "--out", out]);
     assert_eq!(last_step(folder.path()), 20);
@@ -135,36 +130,17 @@ fn a_full_disk_loses_nothing() {
     let out = argument(&folder);
     let names = |folder: &Path| -> Vec<_> {
         let files = fs::read_dir(folder).unwrap().map(Result::unwrap);
-        files
-            .map(|file| file.file_name().into_string().unwrap())
-            .collect()
+        files.map(|file| file.file_name().into_string().unwrap()).collect()
     };
     // Not even the first state has room, and then the state with its moments has none.
-    for (kib, wanted, step) in [
-        (1024, "training_state", None),
-        (6144, "training_state", Some(0)),
-    ] {
+    for (kib, wanted, step) in [(1024, "training_state", None), (6144, "training_state", Some(0))] {
         let ended = run(&mut with_files_up_to(kib, &["--steps", "4", "--out", out]));
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (Some(1), ""),
-            "{}",
-            ended.stderr
-        );
-        assert!(
-            ended.stderr.contains("error: cannot read or write"),
-            "{}",
-            ended.stderr
-        );
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{}", ended.stderr);
+        assert!(ended.stderr.contains("error: cannot read or write"), "{}", ended.stderr);
         assert!(ended.stderr.contains(wanted), "{}", ended.stderr);
         let names = names(folder.path());
-        assert!(
-            names.iter().all(|name| !name.ends_with(".tang-tmp")),
-            "{names:?}"
-        );
-        let state = names
-            .iter()
-            .any(|name| name == "training_state.safetensors");
+        assert!(names.iter().all(|name| !name.ends_with(".tang-tmp")), "{names:?}");
+        let state = names.iter().any(|name| name == "training_state.safetensors");
         assert_eq!(state, step.is_some(), "{names:?}");
     }
     // The model of the first evaluation was written before the state was refused.
@@ -207,11 +183,8 @@ fn a_run_that_is_killed_keeps_a_model_and_goes_on_as_if_nothing_had_been() {
     let mut kills = 0;
     let mut moment = 0;
     while kills < 20 {
-        let mut child = tang(words(how, &killed))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            tang(words(how, &killed)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         moment = (moment + 137) % 500;
         std::thread::sleep(Duration::from_millis(60 + moment));
         let is_over = child.try_wait().unwrap().is_some();
@@ -232,9 +205,7 @@ fn a_run_that_is_killed_keeps_a_model_and_goes_on_as_if_nothing_had_been() {
     let ended = run(&mut tang(words(how, &killed)));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(losses(&killed), losses(&whole));
-    let left = fs::read_dir(&killed)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
+    let left = fs::read_dir(&killed).unwrap().map(|entry| entry.unwrap().file_name());
     for name in left {
         assert!(!name.to_string_lossy().ends_with(".tang-tmp"), "{name:?}");
     }

@@ -59,40 +59,15 @@ fn the_caches_of_a_llama_and_of_this_projects_models() {
             46_080,
         ),
         // Without it, the heads share the width.
-        (
-            "--layers 36 --width 2560 --heads 32 --kv-heads 8 --length 1",
-            92_160,
-            92_160,
-            61_440,
-        ),
+        ("--layers 36 --width 2560 --heads 32 --kv-heads 8 --length 1", 92_160, 92_160, 61_440),
         // A preset's width of a head stands until its width or its heads change.
-        (
-            "--preset qwen3-4b --kv-heads 4 --length 1",
-            73_728,
-            73_728,
-            92_160,
-        ),
-        (
-            "--preset qwen3-4b --heads 16 --length 1",
-            184_320,
-            184_320,
-            30_720,
-        ),
-        (
-            "--preset gpt2 --heads 7 --head-dim 64 --kv-heads 7 --length 1",
-            43_008,
-            43_008,
-            6_803,
-        ),
+        ("--preset qwen3-4b --kv-heads 4 --length 1", 73_728, 73_728, 92_160),
+        ("--preset qwen3-4b --heads 16 --length 1", 184_320, 184_320, 30_720),
+        ("--preset gpt2 --heads 7 --head-dim 64 --kv-heads 7 --length 1", 43_008, 43_008, 6_803),
         ("--preset gpt2 --head-dim 1 --length 1", 1152, 1152, 198_144),
         ("--preset minimind-4l --length 100", 2048, 204_800, 1536),
         // All from flags: two bytes, a key/value head a query head, 4,096 tokens.
-        (
-            "--layers 32 --width 4096 --heads 32",
-            1 << 19,
-            2 << 30,
-            24_576,
-        ),
+        ("--layers 32 --width 4096 --heads 32", 1 << 19, 2 << 30, 24_576),
         ("--preset llama-7b --dtype int8", 1 << 18, 1 << 30, 24_576),
         (
             "--preset gpt2 --layers 1 --width 64 --heads 8 --kv-heads 4 --dtype bf16 --length 10",
@@ -104,11 +79,7 @@ fn the_caches_of_a_llama_and_of_this_projects_models() {
         let cost = json(&words.split(' ').collect::<Vec<_>>());
         assert_eq!(number(&cost, "/cache/bytes_per_token"), a_token, "{words}");
         assert_eq!(number(&cost, "/cache/bytes"), whole, "{words}");
-        assert_eq!(
-            number(&cost, "/cache/crossover_tokens"),
-            crossover,
-            "{words}"
-        );
+        assert_eq!(number(&cost, "/cache/crossover_tokens"), crossover, "{words}");
         assert!(cost["cache"]["sequences"].is_null(), "{words}");
     }
     let llama = json(&["--preset", "llama-7b"]);
@@ -135,10 +106,7 @@ fn prints_tables_and_says_what_is_estimated() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     let small = prints(&["kv-cost", "--preset", "llama-70b", "--memory", "24GiB"]);
-    assert!(
-        small.contains("| 0 | the weights alone do not fit: they take 120 GiB |"),
-        "{small}"
-    );
+    assert!(small.contains("| 0 | the weights alone do not fit: they take 120 GiB |"), "{small}");
 }
 
 #[test]
@@ -152,37 +120,13 @@ fn what_cannot_be_is_refused() {
         ("--preset gpt2 --width 0", 1, "the width is 0"),
         ("--preset gpt2 --heads 0", 1, "query heads is 0"),
         ("--preset gpt2 --kv-heads 0", 1, "key/value heads is 0"),
-        (
-            "--preset qwen3-4b --head-dim 0",
-            1,
-            "the width of a head is 0",
-        ),
-        (
-            "--preset gpt2 --head-dim 18446744073709551615",
-            1,
-            "more than can be counted",
-        ),
+        ("--preset qwen3-4b --head-dim 0", 1, "the width of a head is 0"),
+        ("--preset gpt2 --head-dim 18446744073709551615", 1, "more than can be counted"),
         ("--preset gpt2 --length 0", 1, "the length is 0"),
-        (
-            "--preset gpt2 --kv-heads 5",
-            1,
-            "divisible by 5 key/value heads",
-        ),
-        (
-            "--preset gpt2 --heads 7",
-            1,
-            "768, is not divisible by 7 query heads",
-        ),
-        (
-            "--preset gpt2 --layers 18446744073709551615",
-            1,
-            "more than can be counted",
-        ),
-        (
-            "--preset gpt2 --length 18446744073709551615",
-            1,
-            "more than can be counted",
-        ),
+        ("--preset gpt2 --kv-heads 5", 1, "divisible by 5 key/value heads"),
+        ("--preset gpt2 --heads 7", 1, "768, is not divisible by 7 query heads"),
+        ("--preset gpt2 --layers 18446744073709551615", 1, "more than can be counted"),
+        ("--preset gpt2 --length 18446744073709551615", 1, "more than can be counted"),
         (
             "--layers 18446744073709551615 --width 18446744073709551615 --heads 18446744073709551615",
             1,
@@ -193,16 +137,8 @@ fn what_cannot_be_is_refused() {
             2,
             "18446744073709551616 is not in 1..=18446744073709551615",
         ),
-        (
-            "--preset gpt2 --memory 24XB",
-            2,
-            "`24XB` is no size of memory",
-        ),
-        (
-            "--preset gpt2 --memory 0GiB",
-            2,
-            "`0GiB` is no size of memory",
-        ),
+        ("--preset gpt2 --memory 24XB", 2, "`24XB` is no size of memory"),
+        ("--preset gpt2 --memory 0GiB", 2, "`0GiB` is no size of memory"),
         ("--preset gpt2 --memory 99999999999EiB", 2, "below 16 EiB"),
     ] {
         let words = ["kv-cost"].into_iter().chain(words.split_whitespace());

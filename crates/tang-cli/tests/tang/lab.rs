@@ -23,10 +23,7 @@ fn bench_cache_writes_and_prints_a_page_and_json() {
     assert!(ended.stderr.contains(&timing), "{}", ended.stderr);
 
     let (page, last) = ended.stdout.trim_end().rsplit_once("\n\n").unwrap();
-    assert_eq!(
-        fs::read_to_string(out.join("report.md")).unwrap(),
-        format!("{page}\n")
-    );
+    assert_eq!(fs::read_to_string(out.join("report.md")).unwrap(), format!("{page}\n"));
     assert!(page.contains("| 183 | 64 | 246 | 13,728 | 56x |"), "{page}");
     // The tests have no git.
     assert!(page.contains("commit: unknown"), "{page}");
@@ -41,10 +38,7 @@ fn bench_cache_writes_and_prints_a_page_and_json() {
     assert_eq!(first["name"], name);
     assert_eq!(first["counting"]["rows"][0]["cached"], 32);
     assert_eq!(first["bytes"]["sizes"][4]["used_bytes"], 512 * 1024);
-    assert_eq!(
-        first["timing"]["trained"]["rows"][1]["uncached"]["forwarded_tokens"],
-        528
-    );
+    assert_eq!(first["timing"]["trained"]["rows"][1]["uncached"]["forwarded_tokens"], 528);
 
     let mut files: Vec<_> = fs::read_dir(&out)
         .unwrap()
@@ -69,13 +63,7 @@ fn bench_cache_fails_before_it_measures() {
     let missing = missing.to_str().unwrap();
     let out = folder.path().join("out");
     let out_argument = out.to_str().unwrap();
-    let start = [
-        "bench-cache",
-        "--quick",
-        "--out",
-        out_argument,
-        "--checkpoint",
-    ];
+    let start = ["bench-cache", "--quick", "--out", out_argument, "--checkpoint"];
     let message = fails(&[&start[..], &[missing]].concat(), 1, missing);
     assert!(!message.contains("exactness"), "{message}");
     // The second model counts as well, and so does one that is named twice.
@@ -110,10 +98,7 @@ fn report_lies_beside_the_model() {
     let printed = prints(&["report", "--quick", "--checkpoint", argument(&model)]);
     assert_eq!(printed, format!("{}\n", path.display()));
     let report = fs::read_to_string(path).unwrap();
-    assert!(
-        report.starts_with("# ") && report.contains("| 32 |"),
-        "{report}"
-    );
+    assert!(report.starts_with("# ") && report.contains("| 32 |"), "{report}");
     let above = model.path().parent().unwrap().to_str().unwrap();
     assert!(!report.contains(above), "no path of this machine: {report}");
 }
@@ -127,11 +112,7 @@ fn bench_decode_writes_and_prints_a_page_and_json() {
     let ended = run(tang(words).arg(folder.path()));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     // The tests run where there is no Python.
-    assert!(
-        ended.stderr.contains("PyTorch is not measured"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("PyTorch is not measured"), "{}", ended.stderr);
 
     let (page, last) = ended.stdout.trim_end().rsplit_once("\n\n").unwrap();
     let kept = fs::read_to_string(folder.path().join("report.md")).unwrap();

@@ -8,10 +8,8 @@ use crate::{
     work::{SAMPLE, fails, prints, run, tang},
 };
 
-const GOLDEN: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../tang-checkpoint/tests/golden/llama-gqa-tiny"
-);
+const GOLDEN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../tang-checkpoint/tests/golden/llama-gqa-tiny");
 
 fn logits(words: &[&str]) -> (Vec<u64>, Vec<Vec<f64>>) {
     let json: Value = serde_json::from_str(&prints(words)).unwrap();
@@ -40,25 +38,12 @@ fn a_row_for_the_newline_and_each_character() {
 
 #[test]
 fn a_folder_without_vocabulary_takes_ids() {
-    let (tokens, rows) = logits(&[
-        "logits",
-        "--ids",
-        "0,5,17",
-        "--json",
-        "--checkpoint",
-        GOLDEN,
-    ]);
+    let (tokens, rows) = logits(&["logits", "--ids", "0,5,17", "--json", "--checkpoint", GOLDEN]);
     assert_eq!(tokens, [0, 5, 17]);
     assert!(rows.len() == 3 && rows.iter().all(|row| row.len() == 97));
     for (words, message) in [
-        (
-            ["--ids", "0,97"],
-            "token id 97 is out of range: the model has 97 tokens",
-        ),
-        (
-            ["--ids", &["1"; 65].join(",")],
-            "the text takes 65 positions",
-        ),
+        (["--ids", "0,97"], "token id 97 is out of range: the model has 97 tokens"),
+        (["--ids", &["1"; 65].join(",")], "the text takes 65 positions"),
         (["春风", "--json"], "tokenizer.json"),
     ] {
         let words = [&["logits"], &words[..], &["--checkpoint", GOLDEN]].concat();
@@ -77,15 +62,7 @@ fn the_llama_family_trains_and_writes() {
     let ended = run(&mut tang(words));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 
-    let poem = [
-        "write",
-        "--form",
-        "七律",
-        "--seed",
-        "3",
-        "--checkpoint",
-        out,
-    ];
+    let poem = ["write", "--form", "七律", "--seed", "3", "--checkpoint", out];
     let cached = prints(&poem);
     assert_eq!(cached, prints(&[&poem[..], &["--no-cache"]].concat()));
     fails(
@@ -101,14 +78,8 @@ fn impossible_geometries_are_refused() {
     let out = folder.path().join("run");
     let train = ["train", "--corpus", SAMPLE, "--out", out.to_str().unwrap()];
     for (flags, message) in [
-        (
-            &["--kv-heads", "2"][..],
-            "one key/value head per query head",
-        ),
-        (
-            &["--model", "minimind-4l", "--kv-heads", "3"],
-            "3 key/value heads",
-        ),
+        (&["--kv-heads", "2"][..], "one key/value head per query head"),
+        (&["--model", "minimind-4l", "--kv-heads", "3"], "3 key/value heads"),
     ] {
         fails(&[&train, flags].concat(), 1, message);
         assert!(!out.exists(), "{message}");

@@ -1,5 +1,7 @@
 //! The program as users run it: what it prints, how it ends, what it leaves on disk.
 
+#![cfg(test)]
+
 mod acrostic;
 mod bench_train;
 mod check;

@@ -9,15 +9,7 @@ use crate::work::{Ended, SAMPLE, run, tang};
 /// A model with as many positions as there can be: its cache takes 32 MiB a poem, filled.
 fn long_model() -> TempDir {
     let folder = TempDir::new().unwrap();
-    let words = [
-        "train",
-        "--steps",
-        "1",
-        "--context",
-        "8192",
-        "--corpus",
-        SAMPLE,
-    ];
+    let words = ["train", "--steps", "1", "--context", "8192", "--corpus", SAMPLE];
     let mut train = tang(words);
     train.arg("--out").arg(folder.path().join("long"));
     let ended = run(&mut train);
@@ -44,19 +36,10 @@ fn poems_take_the_memory_of_poems() {
     let model = long_model();
     for (words, poems) in [
         // The whole context would take 2 GiB each time.
-        (
-            &["write", "--form", "五绝", "-n", "64", "--seed", "1"][..],
-            64,
-        ),
-        (
-            &["write", "--form", "七律", "--best-of", "64", "--seed", "1"],
-            1,
-        ),
+        (&["write", "--form", "五绝", "-n", "64", "--seed", "1"][..], 64),
+        (&["write", "--form", "七律", "--best-of", "64", "--seed", "1"], 1),
         (&["write", "--form", "五绝", "--beams", "64", "-n", "3"], 3),
-        (
-            &["continue", "春风", "-n", "64", "--max-new-tokens", "30"],
-            64,
-        ),
+        (&["continue", "春风", "-n", "64", "--max-new-tokens", "30"], 64),
         (&["acrostic", "春眠不觉", "-n", "200", "--seed", "1"], 200),
     ] {
         let ended = within(model.path(), 400, &[words, &["--json"]].concat());

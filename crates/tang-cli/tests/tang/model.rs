@@ -17,11 +17,7 @@ use crate::work::{SAMPLE, run, tang};
 pub fn model() -> String {
     let shared = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let built = fs::metadata(env!("CARGO_BIN_EXE_tang")).unwrap();
-    let built = built
-        .modified()
-        .unwrap()
-        .duration_since(UNIX_EPOCH)
-        .unwrap();
+    let built = built.modified().unwrap().duration_since(UNIX_EPOCH).unwrap();
     let folder = shared.join(format!("model-{}", built.as_nanos()));
 
     let lock = File::create(shared.join("model.lock")).unwrap();
@@ -41,13 +37,7 @@ pub fn model() -> String {
 fn remove_old_models(shared: &Path) {
     for entry in fs::read_dir(shared).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir()
-            && path
-                .file_name()
-                .unwrap()
-                .to_string_lossy()
-                .starts_with("model-")
-        {
+        if path.is_dir() && path.file_name().unwrap().to_string_lossy().starts_with("model-") {
             fs::remove_dir_all(path).unwrap();
         }
     }

@@ -12,10 +12,7 @@ use crate::{
 };
 
 fn objects(words: &[&str]) -> Vec<Value> {
-    prints(words)
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    prints(words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -32,11 +29,7 @@ fn the_whole_vocabulary_shares_one_probability() {
         "--checkpoint",
         &model,
     ]);
-    let sum = |column: &str| {
-        rows.iter()
-            .map(|row| row[column].as_f64().unwrap())
-            .sum::<f64>()
-    };
+    let sum = |column: &str| rows.iter().map(|row| row[column].as_f64().unwrap()).sum::<f64>();
     assert!((sum("model") - 1.0).abs() < 1e-4, "{}", sum("model"));
     assert!((sum("corpus") - 1.0).abs() < 1e-9, "{}", sum("corpus"));
     assert_eq!(sum("count") as usize, sample().matches('春').count());
@@ -54,14 +47,7 @@ fn prints_a_table() {
     let model = model();
     let folder = TempDir::new().unwrap();
     prints(&["data", "--from", SAMPLE, "--out", argument(&folder)]);
-    let words = [
-        "next",
-        "春風",
-        "--corpus",
-        argument(&folder),
-        "--checkpoint",
-        &model,
-    ];
+    let words = ["next", "春風", "--corpus", argument(&folder), "--checkpoint", &model];
     let table = prints(&words);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines[0], "rank  character  model %  corpus %  count");
@@ -71,12 +57,7 @@ fn prints_a_table() {
         assert_eq!(fields.len(), 5, "{line}");
         assert_eq!(fields[0], rank.to_string());
     }
-    assert_eq!(
-        prints(&[words.as_slice(), &["--top", "3"]].concat())
-            .lines()
-            .count(),
-        4
-    );
+    assert_eq!(prints(&[words.as_slice(), &["--top", "3"]].concat()).lines().count(), 4);
     // The end of a poem is shown.
     let all = prints(&[words.as_slice(), &["--top", "9999"]].concat());
     assert_eq!(all.matches('⏎').count(), 1, "{all}");
@@ -117,38 +98,20 @@ fn without_a_corpus_its_columns_are_blank() {
     let model = model();
     let ended = run(&mut tang(["next", "春风", "--checkpoint", &model]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("no corpus in data"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("no corpus in data"), "{}", ended.stderr);
     assert!(ended.stderr.contains("stays blank"), "{}", ended.stderr);
     for line in ended.stdout.lines().skip(1) {
         assert_eq!(line.split_whitespace().count(), 3, "{line}");
     }
     let rows = objects(&["next", "春风", "--json", "--checkpoint", &model]);
-    assert!(
-        rows.iter()
-            .all(|row| row["corpus"].is_null() && row["count"].is_null())
-    );
+    assert!(rows.iter().all(|row| row["corpus"].is_null() && row["count"].is_null()));
 }
 
 #[test]
 fn a_corpus_without_the_text_has_no_share() {
     let model = model();
-    let rows = objects(&[
-        "next",
-        "春春春",
-        "--json",
-        "--corpus",
-        SAMPLE,
-        "--checkpoint",
-        &model,
-    ]);
-    assert!(
-        rows.iter()
-            .all(|row| row["corpus"].is_null() && row["count"] == 0)
-    );
+    let rows = objects(&["next", "春春春", "--json", "--corpus", SAMPLE, "--checkpoint", &model]);
+    assert!(rows.iter().all(|row| row["corpus"].is_null() && row["count"] == 0));
 }
 
 #[test]
@@ -163,21 +126,9 @@ fn what_cannot_be_looked_up_is_refused() {
     for (words, code, wanted) in [
         (vec!["龘"], 1, "`龘`"),
         (vec!["春", "--top", "0"], 2, "0 is not in 1.."),
-        (
-            vec!["春", "--corpus", "no/such/folder"],
-            1,
-            "cannot read no/such/folder",
-        ),
-        (
-            vec!["春", "--corpus", argument(&folder)],
-            1,
-            "`tang data` builds it",
-        ),
-        (
-            vec!["春", "--corpus", changed],
-            1,
-            "changed since the corpus was built",
-        ),
+        (vec!["春", "--corpus", "no/such/folder"], 1, "cannot read no/such/folder"),
+        (vec!["春", "--corpus", argument(&folder)], 1, "`tang data` builds it"),
+        (vec!["春", "--corpus", changed], 1, "changed since the corpus was built"),
         (vec!["春", "--corpus", &gbk], 1, "is not UTF-8"),
     ] {
         let words = [["next", "--checkpoint", &model].as_slice(), &words].concat();

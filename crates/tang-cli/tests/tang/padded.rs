@@ -48,13 +48,7 @@ fn padded(rows: usize) -> TempDir {
     }
     let header = header.to_string();
     let length = (header.len() as u64).to_le_bytes();
-    let parts = [
-        &length[..],
-        header.as_bytes(),
-        &data[..end],
-        &new,
-        &data[end..],
-    ];
+    let parts = [&length[..], header.as_bytes(), &data[..end], &new, &data[end..]];
     fs::write(&path, parts.concat()).unwrap();
     folder
 }
@@ -91,10 +85,7 @@ fn tokens_without_a_character_are_never_shown_or_drawn() {
         tokens.push(json!({"id": size, "content": "<pad>", "special": true}));
     });
     let words = ["next", "春", "--checkpoint", argument(&padded)];
-    assert_eq!(
-        prints(&words),
-        prints(&["next", "春", "--checkpoint", &plain])
-    );
+    assert_eq!(prints(&words), prints(&["next", "春", "--checkpoint", &plain]));
     edit(&tokenizer, |json| {
         json["model"]["vocab"]["龥"] = json["added_tokens"][1]["id"].take();
         json["added_tokens"].as_array_mut().unwrap().pop();
@@ -108,11 +99,7 @@ fn weights_of_another_program_are_told_with_what_to_do() {
     let weights = folder.path().join("model.safetensors");
     fs::rename(&weights, folder.path().join("pytorch_model.bin")).unwrap();
     let words = ["next", "春", "--checkpoint", argument(&folder)];
-    fails(
-        &words,
-        1,
-        "`model.save_pretrained(folder, safe_serialization=True)`",
-    );
+    fails(&words, 1, "`model.save_pretrained(folder, safe_serialization=True)`");
 }
 
 #[test]
@@ -123,11 +110,7 @@ fn a_field_that_changes_the_logits_is_refused_on_one_line() {
     for (key, value, wanted) in [
         ("logit_scale", json!(0.5), "`logit_scale`: 0.5, which may"),
         ("a\u{1b}[31m\n", json!(7), r"`a\u{1b}[31m\u{a}`: 7"),
-        (
-            "model_type",
-            json!("x\u{200b}\n"),
-            r"model_type `x\u{200b}\u{a}`",
-        ),
+        ("model_type", json!("x\u{200b}\n"), r"model_type `x\u{200b}\u{a}`"),
     ] {
         let before = fs::read(&config).unwrap();
         edit(&config, |json| json[key] = value.clone());
@@ -138,7 +121,7 @@ fn a_field_that_changes_the_logits_is_refused_on_one_line() {
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         fs::write(&config, before).unwrap();
     }
-    // What only says how a model was made does not stand in the way, and a mark before JSON neither.
+    // Fields that only say how a model was made are ignored, and so is a byte order mark.
     edit(&config, |json| {
         json["_name_or_path"] = json!("gpt2");
         json["transformers_version"] = json!("4.2.0");
@@ -150,8 +133,5 @@ fn a_field_that_changes_the_logits_is_refused_on_one_line() {
         fs::write(&path, format!("\u{feff}{text}")).unwrap();
     }
     let plain = model();
-    assert_eq!(
-        prints(&words),
-        prints(&["next", "春", "--checkpoint", &plain])
-    );
+    assert_eq!(prints(&words), prints(&["next", "春", "--checkpoint", &plain]));
 }

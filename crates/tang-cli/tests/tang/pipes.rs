@@ -32,19 +32,16 @@ fn a_pipe_that_nobody_writes_to_is_not_waited_for_for_ever() {
     let path = folder.path().join("pipe");
     make_pipe(&path);
     let pipe = path.to_str().unwrap();
-    let models = [
-        "config.json",
-        "tokenizer.json",
-        "model.safetensors",
-        "training_state.safetensors",
-    ]
-    .map(|name| {
-        let model = copied_model();
-        let file = model.path().join(name);
-        fs::remove_file(&file).unwrap();
-        make_pipe(&file);
-        model
-    });
+    let models =
+        ["config.json", "tokenizer.json", "model.safetensors", "training_state.safetensors"].map(
+            |name| {
+                let model = copied_model();
+                let file = model.path().join(name);
+                fs::remove_file(&file).unwrap();
+                make_pipe(&file);
+                model
+            },
+        );
     let [config, tokenizer, weights, state] = models.each_ref().map(argument);
     let write = |model| vec!["write", "--checkpoint", model];
     let start = Instant::now();
@@ -72,17 +69,10 @@ fn a_pipe_that_is_written_to_is_read() {
     for (words, text) in [
         (vec!["check", "/dev/stdin"], poem.clone()),
         (vec!["check", "/dev/fd/0"], poem),
-        (
-            vec!["train", "--dry-run", "--corpus", "/dev/stdin"],
-            sample(),
-        ),
+        (vec!["train", "--dry-run", "--corpus", "/dev/stdin"], sample()),
     ] {
         let mut cat = Command::new("cat");
-        let mut child = cat
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         let writer = thread::spawn(move || std::io::Write::write_all(&mut input, text.as_bytes()));
         let ended = run(tang(&words).stdin(child.stdout.take().unwrap()));

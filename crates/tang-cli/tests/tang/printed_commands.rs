@@ -34,9 +34,7 @@ fn shell(folder: &Path, line: &str) -> std::process::Output {
 /// Poems without the characters of the usual example.
 fn other_poems(folder: &Path, name: &str) {
     let poems = sample();
-    let poems = poems
-        .lines()
-        .filter(|poem| !poem.contains(['春', '眠', '不', '觉']));
+    let poems = poems.lines().filter(|poem| !poem.contains(['春', '眠', '不', '觉']));
     let poems: Vec<&str> = poems.take(12).collect();
     fs::write(folder.join(name), poems.join("\n")).unwrap();
 }
@@ -55,22 +53,13 @@ fn the_example_of_a_run_is_of_its_own_characters() {
         assert_eq!(ended.stdout, format!("{out}\n").into_bytes());
         assert!(!told.contains('\u{1b}'), "{told:?}");
         let line = quoted(&told, "done; try ");
-        assert!(
-            line.starts_with("tang acrostic ") && !line.contains('春'),
-            "{line}"
-        );
+        assert!(line.starts_with("tang acrostic ") && !line.contains('春'), "{line}");
         let output = shell(folder.path(), line);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{line}: {error}");
         let poem = String::from_utf8(output.stdout).unwrap();
-        let heads: String = poem
-            .lines()
-            .filter_map(|line| line.chars().next())
-            .collect();
-        assert!(
-            line.contains(&format!(" {heads} ")) && heads.chars().count() == 4,
-            "{line}"
-        );
+        let heads: String = poem.lines().filter_map(|line| line.chars().next()).collect();
+        assert!(line.contains(&format!(" {heads} ")) && heads.chars().count() == 4, "{line}");
         assert!(!folder.path().join("x").exists(), "nothing else was run");
     }
 }
@@ -93,22 +82,13 @@ fn the_line_that_goes_on_with_a_run_does_so() {
         thread::sleep(Duration::from_millis(20));
     }
     let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{told}");
     let (_, line) = told.split_once("go on with `").unwrap();
     let line = line.trim_end().strip_suffix('`').unwrap();
-    assert!(
-        line.contains("--resume") && !line.contains('\u{1b}'),
-        "{line}"
-    );
+    assert!(line.contains("--resume") && !line.contains('\u{1b}'), "{line}");
     let output = shell(folder.path(), line);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{line}: {error}");

@@ -79,10 +79,7 @@ fn the_commit_is_the_one_that_the_environment_names() {
     let (folder, model) = (TempDir::new().unwrap(), model());
     let words = ["bench-decode", "--quick", "--checkpoint", &model];
     for (text, shown) in [
-        (
-            "0123456789ab modified",
-            "- commit: 0123456789ab with uncommitted changes\n",
-        ),
+        ("0123456789ab modified", "- commit: 0123456789ab with uncommitted changes\n"),
         ("0123456789ab\n# page", "- commit: unknown\n"),
     ] {
         let mut command = tang(words);

@@ -9,14 +9,12 @@ use crate::{
     work::{fails, prints, run, tang},
 };
 
-/// What `tang` writes with these words and the model of the tests, as one line a poem.
+/// Poems that `tang` writes with these words and the model of the tests, one per line.
 fn poems(words: &[&str]) -> Vec<String> {
     let model = model();
     let words = [words, &["--checkpoint", &model, "--seed", "1"]].concat();
     let text = prints(&words);
-    text.split("\n\n")
-        .map(|poem| poem.replace('\n', ""))
-        .collect()
+    text.split("\n\n").map(|poem| poem.replace('\n', "")).collect()
 }
 
 fn tones(character: char) -> ToneSet {
@@ -38,11 +36,8 @@ fn regulated_poems_pass_the_checker() {
 
 #[test]
 fn a_regulated_acrostic_keeps_its_heads() {
-    for (heads, line) in [
-        ("春山明月", "5"),
-        ("春山明月", "7"),
-        ("春山明月人花天白", "5"),
-    ] {
+    for (heads, line) in [("春山明月", "5"), ("春山明月", "7"), ("春山明月人花天白", "5")]
+    {
         for poem in poems(&["acrostic", heads, "--line", line, "--regulated", "-n", "5"]) {
             assert!(check(&poem).unwrap().passes_strictly(), "{poem}");
             let lines = poem.split_inclusive(['，', '。']);
@@ -100,16 +95,10 @@ fn no_character_comes_twice_unless_it_is_given_or_doubled() {
 fn a_template_fixes_any_place() {
     for poem in poems(&["write", "--template", "**春**，***月*。", "-n", "3"]) {
         let chars: Vec<char> = poem.chars().collect();
-        assert_eq!(
-            (chars[2], chars[9], chars.len()),
-            ('春', '月', 12),
-            "{poem}"
-        );
+        assert_eq!((chars[2], chars[9], chars.len()), ('春', '月', 12), "{poem}");
     }
     for poem in poems(&["acrostic", "春山明月", "--place", "7"]) {
-        let ends = poem
-            .split(['，', '。'])
-            .filter_map(|line| line.chars().nth(6));
+        let ends = poem.split(['，', '。']).filter_map(|line| line.chars().nth(6));
         assert_eq!(ends.collect::<String>(), "春山明月");
     }
 }
@@ -117,12 +106,7 @@ fn a_template_fixes_any_place() {
 #[test]
 fn what_cannot_be_kept_is_named_and_relaxed_on_request() {
     let model = model();
-    let words = [
-        "write",
-        "--template",
-        "*****，****月。*****，*****。",
-        "--regulated",
-    ];
+    let words = ["write", "--template", "*****，****月。*****，*****。", "--regulated"];
     let words = [words.as_slice(), &["--checkpoint", &model]].concat();
     let message = fails(&words, 1, "line 2, character 5, `月`");
     assert!(message.contains("--relax"), "{message}");
@@ -148,10 +132,7 @@ fn searches_print_likelier_poems() {
     let best = likelihood(&["--seed", "1", "--best-of", "8"])[0];
     let beams = likelihood(&["--beams", "4", "-n", "2"]);
     assert!(best > sample, "{best} {sample}");
-    assert!(
-        beams[0] >= beams[1] && beams[0] > sample,
-        "{beams:?} {sample}"
-    );
+    assert!(beams[0] >= beams[1] && beams[0] > sample, "{beams:?} {sample}");
     let greedy = likelihood(&["--temperature", "0"]);
     assert_eq!(likelihood(&["--beams", "1"]), greedy);
 }
@@ -164,59 +145,27 @@ fn a_search_says_if_it_finds_fewer_poems() {
     let ended = run(tang(words).args(["--checkpoint", &model()]));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(ended.stdout.lines().collect::<String>(), template);
-    assert!(
-        ended
-            .stderr
-            .contains("no more than 1 of 2 poems were found"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("no more than 1 of 2 poems were found"), "{}", ended.stderr);
 }
 
 #[test]
 fn bad_rules_are_refused() {
     for (words, code, wanted) in [
-        (
-            ["write", "--rhyme", "月"].as_slice(),
-            2,
-            "unknown rhyme group `月`",
-        ),
-        (
-            &["write", "--sequence", "ABCD"],
-            2,
-            "unknown sequence `ABCD`",
-        ),
+        (["write", "--rhyme", "月"].as_slice(), 2, "unknown rhyme group `月`"),
+        (&["write", "--sequence", "ABCD"], 2, "unknown sequence `ABCD`"),
         (&["write", "--template", "春***"], 1, "4 characters"),
-        (
-            &["write", "--template", "春****", "--form", "五绝"],
-            2,
-            "cannot be used",
-        ),
+        (&["write", "--template", "春****", "--form", "五绝"], 2, "cannot be used"),
         (&["acrostic", "春山", "--place", "8"], 1, "--place 8"),
         (&["acrostic", "春山", "--place", "0"], 1, "--place 0"),
-        (
-            &["write", "--beams", "2", "--seed", "1"],
-            2,
-            "cannot be used",
-        ),
-        (
-            &["write", "--beams", "2", "--best-of", "2"],
-            2,
-            "cannot be used",
-        ),
+        (&["write", "--beams", "2", "--seed", "1"], 2, "cannot be used"),
+        (&["write", "--beams", "2", "--best-of", "2"], 2, "cannot be used"),
     ] {
         fails(words, code, wanted);
     }
     let model = model();
     for (words, wanted) in [
-        (
-            ["acrostic", "春山明", "--regulated"].as_slice(),
-            "4 or 8 lines, and there are 3",
-        ),
-        (
-            &["write", "--beams", "2", "-n", "3"],
-            "-n 3 asks for more poems than --beams 2",
-        ),
+        (["acrostic", "春山明", "--regulated"].as_slice(), "4 or 8 lines, and there are 3"),
+        (&["write", "--beams", "2", "-n", "3"], "-n 3 asks for more poems than --beams 2"),
     ] {
         fails(&[words, &["--checkpoint", &model]].concat(), 1, wanted);
     }

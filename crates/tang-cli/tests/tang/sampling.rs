@@ -10,11 +10,8 @@ use crate::{
 };
 
 /// One line of every kind, with a fixed number of poems.
-const KINDS: [&[&str]; 3] = [
-    &["acrostic", "春眠不觉", "--line", "5"],
-    &["continue", "春风"],
-    &["write", "--form", "五律"],
-];
+const KINDS: [&[&str]; 3] =
+    [&["acrostic", "春眠不觉", "--line", "5"], &["continue", "春风"], &["write", "--form", "五律"]];
 
 fn with(kind: &[&str], flags: &[&str]) -> String {
     prints(&[kind, flags, &["--checkpoint", &model()]].concat())
@@ -34,14 +31,10 @@ fn the_cache_changes_nothing() {
 #[test]
 fn many_at_once_are_those_one_by_one() {
     for kind in KINDS {
-        let singles: Vec<String> = (7..12)
-            .map(|seed| with(kind, &["--seed", &seed.to_string()]))
-            .collect();
+        let singles: Vec<String> =
+            (7..12).map(|seed| with(kind, &["--seed", &seed.to_string()])).collect();
         assert_eq!(with(kind, &["--seed", "7", "-n", "5"]), singles.join("\n"));
-        assert_eq!(
-            with(kind, &["--seed", "7", "-n", "5", "--stream"]),
-            singles.join("\n")
-        );
+        assert_eq!(with(kind, &["--seed", "7", "-n", "5", "--stream"]), singles.join("\n"));
     }
 }
 
@@ -64,10 +57,7 @@ fn a_seed_gives_its_poem_again() {
     }
     let last = u64::MAX.to_string();
     let both = with(KINDS[2], &["--seed", &last, "-n", "2"]);
-    assert!(
-        both.ends_with(&with(KINDS[2], &["--seed", "0"])),
-        "seeds wrap around"
-    );
+    assert!(both.ends_with(&with(KINDS[2], &["--seed", "0"])), "seeds wrap around");
 }
 
 #[test]
@@ -83,10 +73,7 @@ fn a_random_seed_is_told() {
 #[test]
 fn streaming_prints_the_same() {
     for kind in KINDS {
-        for flags in [
-            ["--seed", "4"].as_slice(),
-            &["--seed", "4", "--traditional"],
-        ] {
+        for flags in [["--seed", "4"].as_slice(), &["--seed", "4", "--traditional"]] {
             let streamed = with(kind, &[flags, &["--stream"]].concat());
             assert_eq!(streamed, with(kind, flags));
         }
@@ -117,20 +104,11 @@ fn json_has_one_object_a_poem() {
             }
         }
     }
-    let short = with(
-        KINDS[1],
-        &["--json", "--seed", "1", "--max-new-tokens", "2"],
-    );
+    let short = with(KINDS[1], &["--json", "--seed", "1", "--max-new-tokens", "2"]);
     let short: Value = serde_json::from_str(&short).unwrap();
-    assert_eq!(
-        (&short["tokens"], &short["finish_reason"]),
-        (&2.into(), &"max_new_tokens".into())
-    );
+    assert_eq!((&short["tokens"], &short["finish_reason"]), (&2.into(), &"max_new_tokens".into()));
     let traditional = with(KINDS[0], &["--json", "--seed", "1", "--traditional"]);
-    assert!(
-        traditional.contains('覺') && !traditional.contains('觉'),
-        "{traditional}"
-    );
+    assert!(traditional.contains('覺') && !traditional.contains('觉'), "{traditional}");
 }
 
 #[test]
@@ -147,11 +125,7 @@ fn settings_change_what_is_drawn() {
         if setting[0] == "--temperature" {
             changed.truncate(4);
         }
-        assert_ne!(
-            with(KINDS[2], &[changed.as_slice(), &setting].concat()),
-            plain,
-            "{setting:?}"
-        );
+        assert_ne!(with(KINDS[2], &[changed.as_slice(), &setting].concat()), plain, "{setting:?}");
     }
 }
 
@@ -159,11 +133,7 @@ fn settings_change_what_is_drawn() {
 fn impossible_settings_are_refused() {
     let model = model();
     for (flags, code, wanted) in [
-        (
-            ["--temperature", "-1"],
-            1,
-            "temperature is -1: it must be 0",
-        ),
+        (["--temperature", "-1"], 1, "temperature is -1: it must be 0"),
         (["--temperature", "NaN"], 1, "temperature is NaN"),
         (["--temperature", "inf"], 1, "temperature is inf"),
         (["--temperature", "warm"], 2, "--temperature"),
@@ -171,11 +141,7 @@ fn impossible_settings_are_refused() {
         (["--top-p", "1.5"], 1, "top-p is 1.5"),
         (["--top-p", "nan"], 1, "top-p is NaN"),
         (["--top-k", "-1"], 2, "-1"),
-        (
-            ["--repetition-penalty", "0.5"],
-            1,
-            "repetition penalty is 0.5",
-        ),
+        (["--repetition-penalty", "0.5"], 1, "repetition penalty is 0.5"),
         (["--max-new-tokens", "0"], 1, "max new tokens is 0"),
         (["--number", "0"], 2, "0 is not in 1.."),
         (["--seed", "-1"], 2, "-1"),
@@ -222,8 +188,5 @@ fn a_full_disk_is_told() {
     let output = tang(words).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.starts_with("error: cannot write to stdout: "),
-        "{message}"
-    );
+    assert!(message.starts_with("error: cannot write to stdout: "), "{message}");
 }

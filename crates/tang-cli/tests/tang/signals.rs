@@ -66,12 +66,7 @@ fn signals_that_were_ignored_stay_ignored() {
 
 #[test]
 fn the_others_still_save_and_stop() {
-    for (ignored, sent) in [
-        ("HUP", "-TERM"),
-        ("INT", "-HUP"),
-        ("TERM", "-INT"),
-        ("QUIT", "-HUP"),
-    ] {
+    for (ignored, sent) in [("HUP", "-TERM"), ("INT", "-HUP"), ("TERM", "-INT"), ("QUIT", "-HUP")] {
         let folder = TempDir::new().unwrap();
         let start = ignoring(ignored);
         let child = train_by(&start.each_ref().map(String::as_str), argument(&folder));

@@ -17,19 +17,13 @@ fn the_number_of_threads_is_bounded() {
     let with = |threads: &str| run(tang(words).env("RAYON_NUM_THREADS", threads));
     for threads in ["1", "2", "0", "many", ""] {
         let ended = with(threads);
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (Some(0), wanted.as_str())
-        );
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), wanted.as_str()));
         assert!(!ended.stderr.contains("RAYON"), "{}", ended.stderr);
     }
     let cores = std::thread::available_parallelism().unwrap().get();
     for threads in ["100000", "18446744073709551615"] {
         let ended = with(threads);
-        assert_eq!(
-            (ended.code, ended.stdout.as_str()),
-            (Some(0), wanted.as_str())
-        );
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), wanted.as_str()));
         let note = format!(
             "RAYON_NUM_THREADS is {threads}, and {} threads compute: at most 4 a core",
             4 * cores
@@ -46,16 +40,8 @@ fn without_threads(words: &[&str]) -> Command {
 }
 
 fn has_no_thread(ended: &Ended) {
-    assert_eq!(
-        (ended.code, ended.stdout.as_str()),
-        (Some(1), ""),
-        "{}",
-        ended.stderr
-    );
-    for wanted in [
-        "error: cannot start ",
-        "raise the limit of processes (`ulimit -u`)",
-    ] {
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{}", ended.stderr);
+    for wanted in ["error: cannot start ", "raise the limit of processes (`ulimit -u`)"] {
         assert!(ended.stderr.contains(wanted), "{}", ended.stderr);
     }
 }
@@ -81,26 +67,18 @@ fn a_system_without_threads_is_an_error() {
     }
     let start = ["train", "--corpus", SAMPLE, "--out", out];
     has_no_thread(&run(&mut without_threads(&start)));
-    has_no_thread(&run(&mut without_threads(
-        &[&start[..], &["--dry-run"]].concat(),
-    )));
+    has_no_thread(&run(&mut without_threads(&[&start[..], &["--dry-run"]].concat())));
     for bench in ["bench-cache", "bench-decode"] {
         let words = [&[bench, "--out", out][..], &checkpoint].concat();
         has_no_thread(&run(&mut without_threads(&words)));
     }
     let data = folder.path().join("data");
     prints(&["data", "--from", SAMPLE, "--out", data.to_str().unwrap()]);
-    let bench = [
-        "bench-train",
-        "--corpus",
-        data.to_str().unwrap(),
-        "--out",
-        out,
-    ];
+    let bench = ["bench-train", "--corpus", data.to_str().unwrap(), "--out", out];
     has_no_thread(&run(&mut without_threads(&bench)));
     assert!(!folder.path().join("out").exists());
 
-    // What computes nothing needs none.
+    // A command that computes nothing needs no thread.
     let geometry = "kv-cost --layers 4 --width 128 --heads 4";
     for words in [geometry, "devices", "--help"] {
         let words: Vec<&str> = words.split(' ').collect();

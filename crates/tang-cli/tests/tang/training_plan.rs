@@ -16,9 +16,7 @@ use crate::{
 /// The line of a plan that begins with this name.
 fn line<'a>(plan: &'a str, name: &str) -> &'a str {
     let found = plan.lines().find_map(|line| line.strip_prefix(name));
-    found
-        .unwrap_or_else(|| panic!("no line {name}: {plan}"))
-        .trim()
+    found.unwrap_or_else(|| panic!("no line {name}: {plan}")).trim()
 }
 
 #[test]
@@ -33,18 +31,10 @@ fn a_dry_run_says_what_would_be_done_and_writes_nothing() {
     let vocabulary = characters.len();
     let summary = line(&plan, "model");
     assert!(summary.starts_with("GPT-2: "), "{summary}");
-    assert!(
-        summary.ends_with(&format!("context 128, vocabulary {vocabulary}")),
-        "{summary}"
-    );
+    assert!(summary.ends_with(&format!("context 128, vocabulary {vocabulary}")), "{summary}");
     let parameters = (vocabulary + 128) * 128 + 793_088 + 256;
     let thousands = |number: usize| format!("{},{:03}", number / 1000, number % 1000);
-    assert!(
-        summary
-            .replace(',', "")
-            .contains(&format!("{parameters} parameters")),
-        "{summary}"
-    );
+    assert!(summary.replace(',', "").contains(&format!("{parameters} parameters")), "{summary}");
     let wanted = format!(
         "embeddings {}, blocks 793,088, final norm 256",
         thousands((vocabulary + 128) * 128)
@@ -64,25 +54,14 @@ fn a_dry_run_says_what_would_be_done_and_writes_nothing() {
     assert!(line(&plan, "evaluation").ends_with("13 in all"), "{plan}");
     let output = line(&plan, "output");
     assert_eq!(output, "checkpoints/runs/tang-4l-default (free)");
-    assert!(
-        line(&plan, "time").contains("characters/s over 6 steps"),
-        "{plan}"
-    );
-    assert_eq!(
-        plan.contains("\nmemory "),
-        cfg!(target_os = "linux"),
-        "{plan}"
-    );
+    assert!(line(&plan, "time").contains("characters/s over 6 steps"), "{plan}");
+    assert_eq!(plan.contains("\nmemory "), cfg!(target_os = "linux"), "{plan}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     // As many steps as anyone asks for are planned as quickly.
     for (steps, count, evaluations) in [
         ("1000000000", "1,000,000,000; ", "10 in all"),
-        (
-            "18446744073709551615",
-            "18,446,744,073,709,551,615; ",
-            "11 in all",
-        ),
+        ("18446744073709551615", "18,446,744,073,709,551,615; ", "11 in all"),
     ] {
         let words = ["train", "--dry-run", "--steps", steps, "--corpus", SAMPLE];
         let started = Instant::now();
@@ -95,12 +74,7 @@ fn a_dry_run_says_what_would_be_done_and_writes_nothing() {
     }
 
     // Nor is a corpus built for it.
-    fails_in(
-        folder.path(),
-        &["train", "--dry-run"],
-        1,
-        "no corpus in data",
-    );
+    fails_in(folder.path(), &["train", "--dry-run"], 1, "no corpus in data");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -119,47 +93,20 @@ fn a_dry_run_of_a_rest_counts_what_is_left() {
 
     let files = || -> BTreeMap<_, _> {
         let files = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
-        files
-            .map(|file| (file.file_name(), fs::read(file.path()).unwrap()))
-            .collect()
+        files.map(|file| (file.file_name(), fs::read(file.path()).unwrap())).collect()
     };
     let before = files();
     let again = prints(&[&start[..], &["--dry-run"]].concat());
-    assert!(
-        line(&again, "output").contains("(taken: name another folder"),
-        "{again}"
-    );
-    let resume = [
-        "train",
-        "--resume",
-        "--dry-run",
-        "--corpus",
-        SAMPLE,
-        "--out",
-        out,
-    ];
+    assert!(line(&again, "output").contains("(taken: name another folder"), "{again}");
+    let resume = ["train", "--resume", "--dry-run", "--corpus", SAMPLE, "--out", out];
     let rest = prints(&resume);
-    assert!(
-        line(&rest, "steps").starts_with("0 left, 4 of 4 done; "),
-        "{rest}"
-    );
-    assert_eq!(
-        line(&rest, "characters").replace(',', ""),
-        format!("0 left {trained} done")
-    );
+    assert!(line(&rest, "steps").starts_with("0 left, 4 of 4 done; "), "{rest}");
+    assert_eq!(line(&rest, "characters").replace(',', ""), format!("0 left {trained} done"));
     assert!(line(&rest, "evaluation").ends_with("0 in all"), "{rest}");
     assert!(line(&rest, "time").starts_with("0.0 min"), "{rest}");
     assert!(files() == before, "a file changed");
     fails(
-        &[
-            "train",
-            "--resume",
-            "--dry-run",
-            "--corpus",
-            SAMPLE,
-            "--out",
-            "no/such/run",
-        ],
+        &["train", "--resume", "--dry-run", "--corpus", SAMPLE, "--out", "no/such/run"],
         1,
         "holds no training run to resume",
     );

@@ -30,10 +30,7 @@ fn help_names_every_command_and_each_has_an_example() {
         assert!(help.contains(&format!("\n  {command} ")), "{command}");
         let own = prints(&[command, "--help"]);
         let example = own.split("Example:\n").nth(1).unwrap();
-        assert!(
-            example.trim_start().starts_with(&format!("tang {command}")),
-            "{own}"
-        );
+        assert!(example.trim_start().starts_with(&format!("tang {command}")), "{own}");
     }
     assert!(prints(&["--version"]).starts_with("tang "));
 }
@@ -67,26 +64,16 @@ fn help_names_what_a_flag_takes() {
         ("eval", "--form", forms),
         ("acrostic", "--line", "5 or 7"),
         ("write", "--sequence", "auto, ACBD, DCBD, BDAC or CDAC"),
-        (
-            "train",
-            "--preset",
-            "quick (about 5 minutes), default (11) or best (22)",
-        ),
+        ("train", "--preset", "quick (about 5 minutes), default (11) or best (22)"),
         ("train", "--model", "tang-4l (GPT-2) or minimind-4l (Llama)"),
         ("train", "--kv-heads", "4, 2 or 1"),
-        (
-            "bench-train",
-            "--model",
-            "tang-4l, which has the geometry of the peer, or minimind-4l",
-        ),
+        ("bench-train", "--model", "tang-4l, which has the geometry of the peer, or minimind-4l"),
         ("kv-cost", "--dtype", "f32, f16, bf16 or int8"),
         ("write", "--device", "flex (the CPU), wgpu (a GPU) or auto"),
         ("logits", "--ids", "with commas between them"),
     ] {
         let help = prints(&[command, "--help"]);
-        let line = help
-            .lines()
-            .find(|line| line.trim_start().starts_with(flag));
+        let line = help.lines().find(|line| line.trim_start().starts_with(flag));
         assert!(line.unwrap().contains(values), "{command} {flag}: {line:?}");
     }
 }

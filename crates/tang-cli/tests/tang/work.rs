@@ -51,7 +51,7 @@ pub fn run(command: &mut Command) -> Ended {
     ended
 }
 
-/// What `tang` prints with these words as arguments; it must succeed.
+/// The output of `tang` with these arguments; it must succeed.
 pub fn prints(words: &[&str]) -> String {
     let ended = run(&mut tang(words));
     assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
@@ -68,12 +68,7 @@ pub fn fails_in(folder: &Path, words: &[&str], code: i32, wanted: &str) -> Strin
     let ended = run(tang(words).current_dir(folder));
     assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.stderr);
     assert!(ended.stderr.contains(wanted), "{words:?}: {}", ended.stderr);
-    assert_eq!(
-        ended.stderr.matches("error: ").count(),
-        1,
-        "{words:?}: {}",
-        ended.stderr
-    );
+    assert_eq!(ended.stderr.matches("error: ").count(), 1, "{words:?}: {}", ended.stderr);
     assert_eq!(ended.stdout, "", "{words:?}");
     ended.stderr
 }

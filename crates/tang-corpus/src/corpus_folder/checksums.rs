@@ -20,10 +20,7 @@ impl Checksums {
     pub(crate) fn of<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self {
             is_finished: true,
-            lines: files
-                .into_iter()
-                .map(|(name, text)| line(name, text.as_bytes()))
-                .collect(),
+            lines: files.into_iter().map(|(name, text)| line(name, text.as_bytes())).collect(),
         }
     }
 
@@ -46,10 +43,7 @@ impl Checksums {
     /// These checksums with those of the files that are being replaced.
     pub(crate) fn replacing(&self, old: &[(&str, Vec<u8>)]) -> Self {
         let old = old.iter().map(|(name, bytes)| line(name, bytes));
-        Self {
-            is_finished: false,
-            lines: self.lines.iter().cloned().chain(old).collect(),
-        }
+        Self { is_finished: false, lines: self.lines.iter().cloned().chain(old).collect() }
     }
 
     /// Whether a file of this name and with these bytes is known.

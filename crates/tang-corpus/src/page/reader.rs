@@ -12,9 +12,7 @@ use super::{
 };
 
 /// The ends of lines of a text file, a carriage return before a line feed apart.
-const LINE_ENDS: [char; 7] = [
-    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
-];
+const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// The most rows above a poem that are taken for its title.
 const MOST_TITLES: usize = 4;
@@ -62,9 +60,7 @@ fn joined_blocks(blocks: Vec<Vec<Row>>) -> Vec<Vec<Row>> {
         pieces = rest;
         let lines: usize = run.iter().flatten().map(|piece| piece.lines.len()).sum();
         let mut run = blocks.by_ref().take(count).peekable();
-        let begins_with_title = run
-            .peek()
-            .is_some_and(|block| block.iter().all(Row::is_title));
+        let begins_with_title = run.peek().is_some_and(|block| block.iter().all(Row::is_title));
         match lines {
             4 | 8 => all.push(run.flatten().collect()),
             // The title is as long as a line.
@@ -97,10 +93,8 @@ struct Reader {
 impl Reader {
     /// Reads rows without an empty line between them.
     fn block(&mut self, mut rows: Vec<Row>) {
-        let one_run: Vec<Option<Verses>> = rows
-            .iter()
-            .map(|row| Verses::of_one_run(&row.runs))
-            .collect();
+        let one_run: Vec<Option<Verses>> =
+            rows.iter().map(|row| Verses::of_one_run(&row.runs)).collect();
         let can_be_title = |row: &Row| row.verses.is_none() && row.is_title();
         let mut both = rows.iter().zip(&one_run);
         if one_run.iter().any(Option::is_some)
@@ -110,10 +104,7 @@ impl Reader {
                 row.verses = one_run;
             }
             self.each(rows);
-        } else if rows
-            .iter()
-            .any(|row| row.verses.as_ref().is_some_and(Verses::is_poem))
-        {
+        } else if rows.iter().any(|row| row.verses.as_ref().is_some_and(Verses::is_poem)) {
             self.each(rows);
         } else {
             let start = self.poems(&rows);
@@ -164,9 +155,7 @@ impl Reader {
         let closed = |mark_of: fn(&Verse, char) -> char| -> String {
             let marks = [COMMA, FULL_STOP].into_iter().cycle();
             let lines = verses.lines.iter().zip(marks);
-            lines
-                .map(|(line, mark)| format!("{}{}", line.text, mark_of(line, mark)))
-                .collect()
+            lines.map(|(line, mark)| format!("{}{}", line.text, mark_of(line, mark))).collect()
         };
         self.page.texts.push(PageText {
             typed: closed(|line, mark| line.mark.unwrap_or(mark)),

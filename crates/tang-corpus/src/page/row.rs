@@ -44,10 +44,7 @@ impl Row {
         let chars: Vec<(usize, char)> = (1..).zip(typed.chars()).collect();
         let mut row = Self {
             number,
-            text: typed
-                .chars()
-                .filter(|c| !is_space(*c) || turns(*c))
-                .collect(),
+            text: typed.chars().filter(|c| !is_space(*c) || turns(*c)).collect(),
             ..Self::default()
         };
         let noted = notes(&chars);
@@ -175,10 +172,7 @@ fn notes(chars: &[(usize, char)]) -> Vec<(usize, usize)> {
 
 /// White space, empty letters that replace it, and characters that show nothing.
 fn is_space(c: char) -> bool {
-    let is_empty = matches!(
-        c,
-        '\u{115f}'..='\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
-    );
+    let is_empty = matches!(c, '\u{115f}'..='\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
     c.is_whitespace() || is_empty || is_invisible(c)
 }
 
@@ -276,11 +270,7 @@ mod tests {
         let lines: Vec<&str> = eight.split_inclusive(['，', '。']).collect();
         for (every, of) in [(1, 1), (2, 1), (1, 2), (5, 1)] {
             let row = |(at, lines): (usize, &[&str])| {
-                let number = if at % every == 0 {
-                    format!("{}. ", at + 1)
-                } else {
-                    String::new()
-                };
+                let number = if at % every == 0 { format!("{}. ", at + 1) } else { String::new() };
                 number + &lines.concat() + "\n"
             };
             let text: String = lines.chunks(of).enumerate().map(row).collect();

@@ -21,12 +21,7 @@ pub struct Unread {
 
 impl fmt::Display for Unread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            line,
-            character,
-            text,
-            reason,
-        } = self;
+        let Self { line, character, text, reason } = self;
         let text = tang_files::escape_value(text);
         write!(f, "line {line}, character {character}: `{text}` {reason}")
     }
@@ -36,19 +31,12 @@ impl Unread {
     /// The first place where these rows stop being a poem: a character that no poem has, a line of another length
     /// than most, or the last line if only their count is wrong.
     pub(crate) fn of(rows: &[Row]) -> Self {
-        let runs = || {
-            rows.iter()
-                .flat_map(|row| row.runs.iter().map(move |run| (row.number, run)))
-        };
+        let runs = || rows.iter().flat_map(|row| row.runs.iter().map(move |run| (row.number, run)));
         let lines = |run: &Run, length: usize| {
             let got = run.chars.len();
             [1, 2].into_iter().find(|lines| got == lines * length)
         };
-        let of_length = |length| {
-            runs()
-                .filter(|(_, run)| lines(run, length).is_some())
-                .count()
-        };
+        let of_length = |length| runs().filter(|(_, run)| lines(run, length).is_some()).count();
         let (fives, sevens) = (of_length(5), of_length(7));
         let wanted = (fives + sevens > 0).then_some(if fives < sevens { 7 } else { 5 });
         let mut found = 0;
@@ -84,11 +72,6 @@ impl Unread {
     }
 
     fn at(line: usize, run: &Run, reason: String) -> Self {
-        Self {
-            line,
-            character: run.chars[0].0,
-            text: run.text(),
-            reason,
-        }
+        Self { line, character: run.chars[0].0, text: run.text(), reason }
     }
 }

@@ -25,9 +25,7 @@ impl Converter {
     /// it is; 乾, for one, becomes 干 outside the phrases that keep it.
     pub fn traditional_to_simplified() -> Self {
         let tables = [TS_PHRASES, TS_CHARACTERS_EXT, TS_CHARACTERS];
-        Self {
-            stages: [Dictionary::new(&[COMPATIBILITY]), Dictionary::new(&tables)],
-        }
+        Self { stages: [Dictionary::new(&[COMPATIBILITY]), Dictionary::new(&tables)] }
     }
 
     /// The text with the usual forms of compatibility ideographs, and no other change.

@@ -61,10 +61,7 @@ impl<'a> Traditional<'a> {
             .lines()
             .filter_map(parse_row)
             .filter_map(|(source, targets)| Some((source.chars().next()?, targets)));
-        Self {
-            counted,
-            listed: listed.collect(),
-        }
+        Self { counted, listed: listed.collect() }
     }
 
     /// The text in traditional characters, one for each. Marks and line breaks part words.
@@ -93,13 +90,7 @@ impl<'a> Traditional<'a> {
     /// traditional form, and the others as they are, to compare characters of a text in both scripts.
     pub fn compared(&self, text: &str) -> String {
         text.chars()
-            .map(|c| {
-                if self.is_simplified_only(c) {
-                    self.form(None, c, None)
-                } else {
-                    c
-                }
-            })
+            .map(|c| if self.is_simplified_only(c) { self.form(None, c, None) } else { c })
             .collect()
     }
 
@@ -114,15 +105,12 @@ impl<'a> Traditional<'a> {
         }
         let mut scores: Vec<f64> = forms.iter().map(|form| form.count).collect();
         let total: f64 = scores.iter().sum();
-        for (neighbour, side) in [
-            (before, (|form| form.before) as fn(&Form<'a>) -> &'a str),
-            (after, |form| form.after),
-        ] {
+        for (neighbour, side) in
+            [(before, (|form| form.before) as fn(&Form<'a>) -> &'a str), (after, |form| form.after)]
+        {
             let Some(neighbour) = neighbour else { continue };
-            let counts: Vec<f64> = forms
-                .iter()
-                .map(|form| count_of(neighbour, side(form)))
-                .collect();
+            let counts: Vec<f64> =
+                forms.iter().map(|form| count_of(neighbour, side(form))).collect();
             let beside: f64 = counts.iter().sum();
             for ((score, form), count) in scores.iter_mut().zip(forms).zip(counts) {
                 // The share beside this neighbour against the share at large, which counts there
@@ -132,13 +120,8 @@ impl<'a> Traditional<'a> {
             }
         }
         // The first of equal ones.
-        let best = (1..forms.len()).fold(0, |best, index| {
-            if scores[index] > scores[best] {
-                index
-            } else {
-                best
-            }
-        });
+        let best = (1..forms.len())
+            .fold(0, |best, index| if scores[index] > scores[best] { index } else { best });
         forms[best].character
     }
 
@@ -246,12 +229,9 @@ mod tests {
     #[test]
     fn characters_are_compared_in_one_script() {
         let traditional = Traditional::default();
-        for (text, wanted) in [
-            ("来來", "來來"),
-            ("台臺", "台臺"),
-            ("后後", "后後"),
-            ("白日，a𠮷", "白日，a𠮷"),
-        ] {
+        for (text, wanted) in
+            [("来來", "來來"), ("台臺", "台臺"), ("后後", "后後"), ("白日，a𠮷", "白日，a𠮷")]
+        {
             assert_eq!(traditional.compared(text), wanted);
         }
         let [one, two] = ["发", "发發髮"].map(|text| traditional.compared(text));

@@ -31,10 +31,7 @@ pub(crate) fn read_archive(
 ) -> Result<Vec<String>, CorpusError> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::FileTooLarge => CorpusError::io("read", path)(source),
-        _ => CorpusError::Archive {
-            path: path.to_owned(),
-            source,
-        },
+        _ => CorpusError::Archive { path: path.to_owned(), source },
     };
 
     let meter = &Meter::default();
@@ -43,10 +40,7 @@ pub(crate) fn read_archive(
     let begun = stream.by_ref().take(SAMPLE).read_to_end(&mut sample);
     begun.map_err(failed)?;
     // Binary may be a damaged archive.
-    if !matches!(
-        FileKind::of(&sample),
-        Some(FileKind::TAR | FileKind::BINARY)
-    ) {
+    if !matches!(FileKind::of(&sample), Some(FileKind::TAR | FileKind::BINARY)) {
         let fault = format!("is {}", FileKind::GZIP);
         return Err(CorpusError::unreadable(path, fault));
     }
@@ -93,11 +87,7 @@ fn is_sparse(entry: &Entry<impl Read>) -> bool {
 
 /// Bytes of a file in the archive, without the holes of a sparse one.
 fn size_in_archive(entry: &Entry<impl Read>) -> io::Result<u64> {
-    if is_sparse(entry) {
-        entry.header().entry_size()
-    } else {
-        Ok(entry.size())
-    }
+    if is_sparse(entry) { entry.header().entry_size() } else { Ok(entry.size()) }
 }
 
 /// Reads the bytes after the last entry, which are nothing but zeros.

@@ -54,9 +54,7 @@ impl<R: Read> Read for Inflated<'_, R> {
         let read = self.stream.read(&mut buffer[..length])?;
         meter.inflated.update(|inflated| inflated + read as u64);
         meter.allowed.update(|allowed| allowed - read as u64);
-        meter
-            .has_ended
-            .update(|ended| ended || (read == 0 && !buffer.is_empty()));
+        meter.has_ended.update(|ended| ended || (read == 0 && !buffer.is_empty()));
         Ok(read)
     }
 }

@@ -78,11 +78,7 @@ impl Npm {
     /// [`CorpusError::Fetch`], which names the other sources; [`CorpusError::Interrupted`] if
     /// it was stopped; [`CorpusError::Io`] if there is no room.
     pub fn fetch(&self, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>, CorpusError> {
-        on_progress(Progress {
-            step: Step::Fetch,
-            done: 0,
-            total: None,
-        });
+        on_progress(Progress { step: Step::Fetch, done: 0, total: None });
         let folder =
             tempfile::tempdir().map_err(CorpusError::io("create", &std::env::temp_dir()))?;
         let archive = self.pack(&CHINESE_POETRY, folder.path())?;
@@ -134,10 +130,7 @@ impl Npm {
         }
         let path = folder.join(package.file);
         let archive = read_at_most(MAX_PACKAGE, &path).map_err(CorpusError::io("read", &path))?;
-        let got = format!(
-            "sha512-{}",
-            BASE64_STANDARD.encode(Sha512::digest(&archive))
-        );
+        let got = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(&archive)));
         if got != package.integrity {
             return Err(CorpusError::Fetch(format!(
                 "{spec} has the integrity {got}, wanted {}: it was damaged or changed on the way; try again",
@@ -156,10 +149,7 @@ mod tests {
     use crate::source::program::tests::one_at_a_time;
 
     fn npm_at(program: impl Into<OsString>) -> Npm {
-        Npm {
-            program: program.into(),
-            ..Npm::default()
-        }
+        Npm { program: program.into(), ..Npm::default() }
     }
 
     /// An npm that runs this shell script instead.
@@ -186,12 +176,9 @@ mod tests {
         let _guard = one_at_a_time();
         let error = npm_at("no-such-npm").fetch(&mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
-        for wanted in [
-            "`no-such-npm` was not found",
-            "Node.js",
-            "another source",
-            "one poem per line",
-        ] {
+        for wanted in
+            ["`no-such-npm` was not found", "Node.js", "another source", "one poem per line"]
+        {
             assert!(error.to_string().contains(wanted), "{error}");
         }
     }
@@ -236,11 +223,7 @@ mod tests {
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
         let error = error.to_string();
         let wanted = format!(", wanted {}: ", ABC.integrity);
-        for wanted in [
-            "abc@1.0.0 has the integrity sha512-",
-            &wanted,
-            "another source",
-        ] {
+        for wanted in ["abc@1.0.0 has the integrity sha512-", &wanted, "another source"] {
             assert!(error.contains(wanted), "{error}");
         }
         assert_eq!(error.matches(ABC.integrity).count(), 1, "{error}");
@@ -252,17 +235,11 @@ mod tests {
         let _guard = one_at_a_time();
         let folder = tempfile::tempdir().unwrap();
         let npm = fake_npm(folder.path(), "sleep 100");
-        let hasty = Npm {
-            limit: Duration::from_millis(200),
-            ..npm.clone()
-        };
+        let hasty = Npm { limit: Duration::from_millis(200), ..npm.clone() };
         let error = hasty.fetch(&mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
-        for wanted in [
-            "npm did not fetch chinese-poetry@2.0.1 within",
-            "minutes",
-            "another source",
-        ] {
+        for wanted in ["npm did not fetch chinese-poetry@2.0.1 within", "minutes", "another source"]
+        {
             assert!(error.to_string().contains(wanted), "{error}");
         }
         let stopped = npm.until(Arc::new(AtomicBool::new(true)));

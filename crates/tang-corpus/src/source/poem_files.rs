@@ -79,11 +79,7 @@ impl PoemFiles {
             return Err(CorpusError::unreadable(origin, fault));
         }
         self.texts.sort_by_key(|&(number, _)| number);
-        Ok(self
-            .texts
-            .into_iter()
-            .flat_map(|(_, texts)| texts)
-            .collect())
+        Ok(self.texts.into_iter().flat_map(|(_, texts)| texts).collect())
     }
 }
 
@@ -106,11 +102,7 @@ pub(crate) fn read_folder(
         let json = read_at_most(files.room(), &path).map_err(CorpusError::io("read", &path))?;
         files.add(number, &path, &json)?;
         done += bytes;
-        on_progress(Progress {
-            step: Step::Read,
-            done,
-            total: Some(total),
-        });
+        on_progress(Progress { step: Step::Read, done, total: Some(total) });
     }
     files.in_order(folder)
 }
@@ -128,10 +120,7 @@ fn files_in(folder: &Path) -> Result<Vec<(u32, PathBuf, u64)>, CorpusError> {
         }
         if files.len() > MAX_COUNT {
             let message = format!("it has more than {MAX_COUNT} files poet.tang.N.json");
-            return Err(failed()(io::Error::new(
-                io::ErrorKind::FileTooLarge,
-                message,
-            )));
+            return Err(failed()(io::Error::new(io::ErrorKind::FileTooLarge, message)));
         }
     }
     Ok(files)
@@ -159,9 +148,6 @@ mod tests {
     #[test]
     fn paragraphs_are_joined() {
         let json = r#"[{"title": "t", "paragraphs": ["一，", "二。"]}, {"paragraphs": []}]"#;
-        assert_eq!(
-            parse(Path::new("f"), json.as_bytes()).unwrap(),
-            ["一，二。", ""]
-        );
+        assert_eq!(parse(Path::new("f"), json.as_bytes()).unwrap(), ["一，二。", ""]);
     }
 }

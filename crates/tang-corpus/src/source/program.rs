@@ -97,11 +97,7 @@ pub(crate) mod tests {
     #[cfg(unix)]
     fn shell(script: &str, folder: &Path) -> Command {
         let mut command = Command::new("sh");
-        command
-            .args(["-c", script])
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+        command.args(["-c", script]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
 
@@ -119,10 +115,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let never = AtomicBool::new(false);
         let ending = run(&mut shell("exit 7", folder.path()), GRACE, &never).unwrap();
-        assert!(
-            matches!(ending, Ending::Exit(status) if status.code() == Some(7)),
-            "{ending:?}"
-        );
+        assert!(matches!(ending, Ending::Exit(status) if status.code() == Some(7)), "{ending:?}");
         let missing = run(&mut Command::new("no-such-program"), GRACE, &never).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }

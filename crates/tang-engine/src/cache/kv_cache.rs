@@ -71,12 +71,7 @@ impl KvCache {
     /// [`EngineError::CacheTooLarge`] if there is not enough memory for them.
     pub fn reserve(&mut self, rows: usize, tokens: usize) -> Result<(), EngineError> {
         self.reserved = (rows, tokens.min(self.config.context));
-        check_cache_memory(
-            &self.config,
-            rows,
-            0,
-            Self::capacity_for(self.reserved.1.min(FIRST)),
-        )
+        check_cache_memory(&self.config, rows, 0, Self::capacity_for(self.reserved.1.min(FIRST)))
     }
 
     /// Makes it `rows` empty rows; rows that were there keep their memory.
@@ -97,10 +92,7 @@ impl KvCache {
 
     /// Bytes of memory that is set aside for them.
     pub fn allocated_bytes(&self) -> usize {
-        self.rows
-            .iter()
-            .map(|row| size_of_val(&row.keys[..]) + size_of_val(&row.values[..]))
-            .sum()
+        self.rows.iter().map(|row| size_of_val(&row.keys[..]) + size_of_val(&row.values[..])).sum()
     }
 
     /// Forgets all tokens of row `i` from position `lengths[i]` on.
@@ -111,10 +103,7 @@ impl KvCache {
     pub fn truncate(&mut self, lengths: &[usize]) {
         assert_eq!(lengths.len(), self.lengths.len(), "one length per row");
         for (row, (cached, length)) in self.lengths.iter_mut().zip(lengths).enumerate() {
-            assert!(
-                length <= cached,
-                "row {row} has {cached} tokens, not {length}"
-            );
+            assert!(length <= cached, "row {row} has {cached} tokens, not {length}");
             *cached = *length;
         }
     }
@@ -134,11 +123,7 @@ impl KvCache {
         }
         let uses = rows.iter().enumerate();
         let kept = uses.map(|(index, row)| {
-            if last_use[*row] == index {
-                mem::take(&mut old[*row])
-            } else {
-                old[*row].clone()
-            }
+            if last_use[*row] == index { mem::take(&mut old[*row]) } else { old[*row].clone() }
         });
         self.rows = kept.collect();
     }
@@ -159,17 +144,10 @@ impl KvCache {
         for (held, new) in self.lengths.iter().zip(new) {
             let added = new.len();
             if added > context {
-                return Err(EngineError::TextTooLong {
-                    length: added,
-                    context,
-                });
+                return Err(EngineError::TextTooLong { length: added, context });
             }
             if held + added > context {
-                return Err(EngineError::ContextFull {
-                    held: *held,
-                    added,
-                    capacity: context,
-                });
+                return Err(EngineError::ContextFull { held: *held, added, capacity: context });
             }
         }
         Ok(())
@@ -187,11 +165,8 @@ impl KvCache {
             let wanted = length + new.len();
             if wanted > capacity {
                 let announced = self.reserved.1;
-                let twice = if capacity < announced {
-                    (2 * capacity).min(announced)
-                } else {
-                    2 * capacity
-                };
+                let twice =
+                    if capacity < announced { (2 * capacity).min(announced) } else { 2 * capacity };
                 let tokens = wanted.max(announced.min(FIRST)).max(twice);
                 growing.push((row, tokens.min(self.config.context)));
             }
@@ -221,18 +196,14 @@ impl KvCache {
         range: Range<usize>,
         per_share: usize,
     ) -> Vec<[ShardCache<'_>; SHARDS]> {
-        let ModelConfig {
-            layers, kv_heads, ..
-        } = self.config;
+        let ModelConfig { layers, kv_heads, .. } = self.config;
         let first_heads = shard::part(0, kv_heads, 1).len();
         let rows = self.rows[range.clone()].chunks_mut(per_share);
         rows.zip(self.lengths[range].chunks(per_share))
             .map(|(rows, lengths)| {
                 let mut shards = [0, 1].map(|index| ShardCache {
                     index,
-                    layers: (0..layers)
-                        .map(|_| Vec::with_capacity(rows.len()))
-                        .collect(),
+                    layers: (0..layers).map(|_| Vec::with_capacity(rows.len())).collect(),
                 });
                 for (row, length) in rows.iter_mut().zip(lengths) {
                     let per_layer = row.keys.len() / layers;
@@ -244,11 +215,7 @@ impl KvCache {
                         let (first_values, second_values) = values.split_at_mut(middle);
                         let halves = [(first_keys, first_values), (second_keys, second_values)];
                         for (shard, (keys, values)) in shards.iter_mut().zip(halves) {
-                            shard.layers[layer].push(KvRow {
-                                length: *length,
-                                keys,
-                                values,
-                            });
+                            shard.layers[layer].push(KvRow { length: *length, keys, values });
                         }
                     }
                 }
@@ -283,10 +250,6 @@ impl Row {
             }
             new
         };
-        Self {
-            capacity,
-            keys: copied(&self.keys),
-            values: copied(&self.values),
-        }
+        Self { capacity, keys: copied(&self.keys), values: copied(&self.values) }
     }
 }

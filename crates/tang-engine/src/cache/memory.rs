@@ -32,12 +32,8 @@ pub(crate) fn check_cache_memory(
     let logits = rows.saturating_mul(2 * size_of::<f32>() * config.vocab_size);
     let needed = [bytes / 4, logits, LITTLE];
     let needed = needed.into_iter().fold(bytes, usize::saturating_add);
-    let too_large = |available| EngineError::CacheTooLarge {
-        rows,
-        tokens,
-        bytes: bytes as u64,
-        available,
-    };
+    let too_large =
+        |available| EngineError::CacheTooLarge { rows, tokens, bytes: bytes as u64, available };
     if let Some(available) = available()
         && available < needed as u64
     {
@@ -57,9 +53,7 @@ fn available() -> Option<u64> {
     let own = own.lines().find_map(|line| line.strip_prefix("0::/"));
     let groups = own.map(|own| Path::new(GROUPS).join(own));
     let left = groups.iter().flat_map(|group| group.ancestors());
-    let left = left
-        .take_while(|group| group.starts_with(GROUPS))
-        .filter_map(left_in);
+    let left = left.take_while(|group| group.starts_with(GROUPS)).filter_map(left_in);
     Some(left.fold(all, u64::min))
 }
 
@@ -108,10 +102,7 @@ mod tests {
 
     #[test]
     fn a_cache_beyond_the_memory_is_an_error_with_its_size() {
-        let config = ModelConfig {
-            context: 8192,
-            ..ModelConfig::tang_4l(97)
-        };
+        let config = ModelConfig { context: 8192, ..ModelConfig::tang_4l(97) };
         check_cache_memory(&config, 1, 0, 8192).unwrap();
         check_cache_memory(&config, usize::MAX, 8192, 8192).unwrap();
         assert_eq!(available().is_some(), cfg!(target_os = "linux"));

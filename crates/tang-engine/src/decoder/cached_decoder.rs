@@ -36,10 +36,7 @@ impl CachedDecoder {
     /// A decoder without sequences, whose prefill does not compute again the tokens that all prompts of a batch have
     /// in common with `prefix`.
     pub fn with_prefix(prefix: Arc<PrefixCache>, threads: Threads) -> Self {
-        Self {
-            prefix: Some(Arc::clone(&prefix)),
-            ..Self::new(prefix.engine(), threads)
-        }
+        Self { prefix: Some(Arc::clone(&prefix)), ..Self::new(prefix.engine(), threads) }
     }
 
     /// The cache as it is now.
@@ -140,10 +137,7 @@ impl Decoder for CachedDecoder {
     }
 
     fn cache_bytes(&self) -> CacheBytes {
-        CacheBytes {
-            used: self.cache.used_bytes(),
-            allocated: self.cache.allocated_bytes(),
-        }
+        CacheBytes { used: self.cache.used_bytes(), allocated: self.cache.allocated_bytes() }
     }
 
     fn capacity_for(&self, tokens: usize) -> usize {

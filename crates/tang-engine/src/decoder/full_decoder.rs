@@ -24,12 +24,7 @@ pub struct FullDecoder {
 impl FullDecoder {
     /// A decoder without sequences.
     pub fn new(engine: &Arc<Engine>, threads: Threads) -> Self {
-        Self {
-            engine: Arc::clone(engine),
-            threads,
-            rows: Vec::new(),
-            forwarded: Arc::default(),
-        }
+        Self { engine: Arc::clone(engine), threads, rows: Vec::new(), forwarded: Arc::default() }
     }
 
     /// Sends all tokens of all rows, among them new ones, through the model; their hidden states.

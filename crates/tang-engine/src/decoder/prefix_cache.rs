@@ -37,11 +37,7 @@ impl PrefixCache {
         assert!(!tokens.is_empty(), "a prefix has at least one token");
         let mut cache = KvCache::new(engine.config(), 1);
         engine.forward(&[tokens], &mut cache, threads)?;
-        Ok(Self {
-            engine: Arc::clone(engine),
-            tokens: tokens.to_vec(),
-            cache,
-        })
+        Ok(Self { engine: Arc::clone(engine), tokens: tokens.to_vec(), cache })
     }
 
     pub(crate) fn engine(&self) -> &Arc<Engine> {
@@ -50,9 +46,7 @@ impl PrefixCache {
 
     /// Count of tokens that all prompts share with the prefix: [`shared_tokens`].
     pub(crate) fn shared_by(&self, prompts: &[&[TokenId]]) -> usize {
-        let shared = prompts
-            .iter()
-            .map(|prompt| shared_tokens(prompt, &self.tokens));
+        let shared = prompts.iter().map(|prompt| shared_tokens(prompt, &self.tokens));
         shared.min().unwrap_or(0)
     }
 

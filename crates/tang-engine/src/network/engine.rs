@@ -53,11 +53,7 @@ impl Engine {
         config.validate()?;
         weights.check(config)?;
         let values = |path: &str| weights.values(path);
-        let head = if config.tied_head {
-            values("token_embedding")
-        } else {
-            values("output_head")
-        };
+        let head = if config.tied_head { values("token_embedding") } else { values("output_head") };
         Ok(Self {
             config: *config,
             head: PackedMatrix::transposed(head, config.width),
@@ -99,10 +95,7 @@ impl Engine {
         cache: &mut KvCache,
         threads: Threads,
     ) -> Result<Vec<f32>, EngineError> {
-        assert!(
-            rows.iter().all(|row| !row.is_empty()),
-            "each row has at least one new token"
-        );
+        assert!(rows.iter().all(|row| !row.is_empty()), "each row has at least one new token");
         cache.check_room(rows)?;
         cache.make_room(rows)?;
         // Each shard sends [T, C] after attention and after the feed-forward network of each layer.
@@ -154,10 +147,7 @@ impl Engine {
         let batch: Vec<NewTokens> = rows
             .iter()
             .zip(&cache.lengths()[range.clone()])
-            .map(|(tokens, start)| NewTokens {
-                tokens,
-                start: *start,
-            })
+            .map(|(tokens, start)| NewTokens { tokens, start: *start })
             .collect();
         let tokens: usize = rows.iter().map(|row| row.len()).sum();
         let rounds = ROUNDS * self.layers.len();
@@ -206,9 +196,7 @@ impl Engine {
         } else {
             let per_share = rows.div_ceil(threads.count());
             let shares = normed.chunks(per_share * width);
-            let shares = shares
-                .zip(values.chunks_mut(per_share * vocab_size))
-                .collect();
+            let shares = shares.zip(values.chunks_mut(per_share * vocab_size)).collect();
             threads.map(shares, |(normed, values): (&[f32], &mut [f32])| {
                 self.head.multiply_on(Threads::ONE, normed, values);
             });
@@ -216,15 +204,8 @@ impl Engine {
         // No early exit, which would keep the compiler from vectors.
         let finite = |part: &[f32]| part.iter().fold(true, |all, value| all & value.is_finite());
         let parts = values.chunks(values.len().div_ceil(threads.count()).max(WORTH_A_THREAD));
-        let all_finite = threads
-            .map(parts.collect(), finite)
-            .into_iter()
-            .all(|is| is);
-        if all_finite {
-            Ok(Logits::new(values, vocab_size))
-        } else {
-            Err(EngineError::Overflow)
-        }
+        let all_finite = threads.map(parts.collect(), finite).into_iter().all(|is| is);
+        if all_finite { Ok(Logits::new(values, vocab_size)) } else { Err(EngineError::Overflow) }
     }
 
     /// x[t] = token_embedding[token t] + position_embedding[position t]; `[T, C]`.
@@ -277,9 +258,7 @@ impl Engine {
 
 /// Positions of all new tokens.
 fn positions(batch: &[NewTokens<'_>]) -> impl Iterator<Item = usize> {
-    batch
-        .iter()
-        .flat_map(|row| row.start..row.start + row.tokens.len())
+    batch.iter().flat_map(|row| row.start..row.start + row.tokens.len())
 }
 
 impl Model for Arc<Engine> {
@@ -319,10 +298,7 @@ mod tests {
 
     #[test]
     fn any_count_of_passes_gives_the_same_bits() {
-        let config = ModelConfig {
-            layers: 2,
-            ..ModelConfig::minimind_4l(97)
-        };
+        let config = ModelConfig { layers: 2, ..ModelConfig::minimind_4l(97) };
         let engine = Engine::pack(&config, &Weights::random(&config, 0)).unwrap();
         let tokens: Vec<TokenId> = (0..60).map(|i| i * 31 % 97).collect();
         let rows = [&tokens[..1], &tokens[1..30], &tokens[30..33], &tokens[33..]];

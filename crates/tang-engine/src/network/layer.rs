@@ -70,14 +70,8 @@ impl AttentionShard {
             (heads + kv.start) * dim..(heads + kv.end) * dim,
             (heads + config.kv_heads + kv.start) * dim..(heads + config.kv_heads + kv.end) * dim,
         ];
-        let linear = |name: &str| {
-            linear(
-                config,
-                weights,
-                &format!("{path}.attention.{name}"),
-                config.width,
-            )
-        };
+        let linear =
+            |name: &str| linear(config, weights, &format!("{path}.attention.{name}"), config.width);
         (!kv.is_empty()).then(|| Self {
             heads: q.len(),
             kv_heads: kv.len(),
@@ -98,12 +92,7 @@ impl FeedForwardShard {
             Family::Llama { .. } => vec![part.clone(), values],
         };
         let linear = |name: &str, inputs| {
-            linear(
-                config,
-                weights,
-                &format!("{path}.feed_forward.{name}"),
-                inputs,
-            )
+            linear(config, weights, &format!("{path}.feed_forward.{name}"), inputs)
         };
         (!part.is_empty()).then(|| Self {
             up: linear("input", config.width).outputs(&columns),

@@ -28,9 +28,7 @@ pub struct Copied {
 }
 
 pub fn golden(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../tang-checkpoint/tests/golden")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tang-checkpoint/tests/golden").join(name)
 }
 
 pub fn json_of(path: &Path) -> Value {
@@ -89,12 +87,7 @@ impl Copied {
     pub fn without_prefix(&mut self, prefix: &str) {
         self.tensors = std::mem::take(&mut self.tensors)
             .into_iter()
-            .map(|(name, tensor)| {
-                (
-                    name.strip_prefix(prefix).unwrap_or(&name).to_owned(),
-                    tensor,
-                )
-            })
+            .map(|(name, tensor)| (name.strip_prefix(prefix).unwrap_or(&name).to_owned(), tensor))
             .collect();
     }
 }
@@ -109,11 +102,7 @@ pub struct Loaded {
 impl Loaded {
     pub fn new(folder: ModelFolder) -> Self {
         let (config, weights) = folder.into_parts();
-        Self {
-            config,
-            engine: Engine::pack(&config, &weights).unwrap(),
-            weights,
-        }
+        Self { config, engine: Engine::pack(&config, &weights).unwrap(), weights }
     }
 
     /// Writes it into a new folder and reads it again.

@@ -10,11 +10,7 @@ use crate::copied::{Copied, GPT2, LLAMA, Loaded, assert_same, json_of};
 #[test]
 fn other_names_and_missing_fields_of_a_configuration() {
     for (name, key, values) in [
-        (
-            GPT2,
-            "activation_function",
-            &["gelu_pytorch_tanh", "gelu_new"][..],
-        ),
+        (GPT2, "activation_function", &["gelu_pytorch_tanh", "gelu_new"][..]),
         (LLAMA, "hidden_act", &["swish", "silu"]),
     ] {
         let mut copied = Copied::new(name);
@@ -26,22 +22,9 @@ fn other_names_and_missing_fields_of_a_configuration() {
     for (name, keys) in [
         (
             GPT2,
-            &[
-                "activation_function",
-                "layer_norm_epsilon",
-                "n_inner",
-                "tie_word_embeddings",
-            ][..],
+            &["activation_function", "layer_norm_epsilon", "n_inner", "tie_word_embeddings"][..],
         ),
-        (
-            LLAMA,
-            &[
-                "hidden_act",
-                "head_dim",
-                "tie_word_embeddings",
-                "rope_parameters",
-            ],
-        ),
+        (LLAMA, &["hidden_act", "head_dim", "tie_word_embeddings", "rope_parameters"]),
     ] {
         let mut copied = Copied::new(name);
         for key in keys {
@@ -51,10 +34,7 @@ fn other_names_and_missing_fields_of_a_configuration() {
     }
     // The names that transformers has for both families.
     let mut copied = Copied::new(GPT2);
-    for (old, new) in [
-        ("n_embd", "hidden_size"),
-        ("n_positions", "max_position_embeddings"),
-    ] {
+    for (old, new) in [("n_embd", "hidden_size"), ("n_positions", "max_position_embeddings")] {
         let fields = copied.config.as_object_mut().unwrap();
         let value = fields.remove(old).unwrap();
         fields.insert(new.to_owned(), value);
@@ -81,15 +61,10 @@ fn shards_are_read_and_marks_before_json_skipped() {
         let index = json!({"metadata": {"total_size": 1}, "weight_map": map});
         write("model.safetensors.index.json", marked(index));
         write("config.json", marked(copied.config.clone()));
-        assert_same(
-            &Loaded::new(ModelFolder::open(copied.folder.path()).unwrap()),
-            name,
-        );
+        assert_same(&Loaded::new(ModelFolder::open(copied.folder.path()).unwrap()), name);
 
         fs::remove_file(copied.folder.path().join(shard(1))).unwrap();
-        let error = ModelFolder::open(copied.folder.path())
-            .unwrap_err()
-            .to_string();
+        let error = ModelFolder::open(copied.folder.path()).unwrap_err().to_string();
         assert!(error.contains(&shard(1)), "{error}");
     }
 }
@@ -115,10 +90,7 @@ fn tokens_behind_those_that_are_kept_leave_no_trace() {
         assert_same(&model, name);
 
         let (folder, again) = model.saved_again();
-        assert_eq!(
-            json_of(&folder.path().join("config.json"))["vocab_size"],
-            97
-        );
+        assert_eq!(json_of(&folder.path().join("config.json"))["vocab_size"], 97);
         assert_same(&again, name);
     }
 }
@@ -128,10 +100,7 @@ fn advice_fits_its_cause() {
     let mut copied = Copied::new(LLAMA);
     copied.config["rope_scaling"] = json!({"type": "longrope", "factor": 2.0});
     let error = copied.open().unwrap_err();
-    assert!(
-        error.contains("`longrope`") && !error.contains("again"),
-        "{error}"
-    );
+    assert!(error.contains("`longrope`") && !error.contains("again"), "{error}");
     copied.config["rope_scaling"] = Value::Null;
     copied.config["attn_logit_softcapping"] = json!(50.0);
     let error = copied.open().unwrap_err();
@@ -143,17 +112,10 @@ fn advice_fits_its_cause() {
     let write = |file: &str, bytes: &[u8]| {
         fs::write(copied.folder.path().join(file), bytes).unwrap();
     };
-    let error = || {
-        ModelFolder::open(copied.folder.path())
-            .unwrap_err()
-            .to_string()
-    };
+    let error = || ModelFolder::open(copied.folder.path()).unwrap_err().to_string();
     write("pytorch_model.bin", b"PK\x03\x04");
     assert!(error().contains("save_pretrained(folder, safe_serialization=True)"));
-    write(
-        "model.safetensors",
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:0",
-    );
+    write("model.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:0");
     assert!(error().contains("git lfs pull"), "{}", error());
     write("model.safetensors", b"PK\x03\x04 a pickle in a zip archive");
     assert!(error().contains("save_pretrained"), "{}", error());

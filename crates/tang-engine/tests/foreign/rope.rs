@@ -32,11 +32,8 @@ fn scaled_rotary_positions_are_those_of_transformers() {
         let mut nested = copied.config.clone();
         for (key, value) in case.keys.as_object().unwrap() {
             copied.config[key] = value.clone();
-            nested[key] = if value.is_object() {
-                json!({"full_attention": value})
-            } else {
-                value.clone()
-            };
+            nested[key] =
+                if value.is_object() { json!({"full_attention": value}) } else { value.clone() };
         }
         let model = copied.model();
         let all = model.logits(&golden.tokens);

@@ -12,18 +12,8 @@ fn masks_of_old_files_are_left_out() {
             copied.without_prefix("transformer.");
         }
         let square = [1, 1, 64, 64];
-        copied.insert(
-            &format!("{prefix}h.0.attn.bias"),
-            Dtype::BOOL,
-            &square,
-            vec![1; 4096],
-        );
-        copied.insert(
-            &format!("{prefix}h.1.attn.bias"),
-            Dtype::U8,
-            &square,
-            vec![1; 4096],
-        );
+        copied.insert(&format!("{prefix}h.0.attn.bias"), Dtype::BOOL, &square, vec![1; 4096]);
+        copied.insert(&format!("{prefix}h.1.attn.bias"), Dtype::U8, &square, vec![1; 4096]);
         let infinite = f32::NEG_INFINITY.to_le_bytes().to_vec();
         for layer in [0, 1] {
             let name = format!("{prefix}h.{layer}.attn.masked_bias");
@@ -68,11 +58,7 @@ fn a_second_tensor_of_the_same_place_never_replaces_the_first() {
         (GPT2, "transformer.wte.weight", "lm_head.weight"),
         (GPT2, "transformer.h.1.ln_1.bias", "h.1.ln_1.bias"),
         (LLAMA, "model.norm.weight", "norm.weight"),
-        (
-            "llama-mha-tiny",
-            "model.embed_tokens.weight",
-            "lm_head.weight",
-        ),
+        ("llama-mha-tiny", "model.embed_tokens.weight", "lm_head.weight"),
     ] {
         let mut copied = Copied::new(name);
         let (dtype, shape, mut bytes) = copied.tensors[place].clone();
@@ -81,9 +67,6 @@ fn a_second_tensor_of_the_same_place_never_replaces_the_first() {
         bytes[2] ^= 1;
         copied.insert(other, dtype, &shape, bytes);
         let error = copied.open().unwrap_err();
-        assert!(
-            error.contains(place) && error.contains(&format!("`{other}`")),
-            "{error}"
-        );
+        assert!(error.contains(place) && error.contains(&format!("`{other}`")), "{error}");
     }
 }

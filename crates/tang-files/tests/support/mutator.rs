@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rand::{RngExt, SeedableRng, rngs::ChaCha8Rng};
 
-/// What stands in the place of a number in a text.
+/// Replacements of a number in a text.
 const NUMBERS: [&str; 24] = [
     "0",
     "1",
@@ -32,19 +32,11 @@ const NUMBERS: [&str; 24] = [
     "{}",
     "",
 ];
-/// What stands in the place of a byte.
+/// Replacements of a byte.
 const BYTES: [u8; 10] = [0, 1, 0x7f, 0x80, 0xff, b'{', b'"', b'\n', b'0', b','];
-/// What stands in the place of a 32-bit float.
-const FLOATS: [f32; 8] = [
-    f32::NAN,
-    f32::INFINITY,
-    f32::MAX,
-    f32::MIN,
-    f32::MIN_POSITIVE,
-    0.0,
-    -1.0,
-    1e20,
-];
+/// Replacements of a 32-bit float.
+const FLOATS: [f32; 8] =
+    [f32::NAN, f32::INFINITY, f32::MAX, f32::MIN, f32::MIN_POSITIVE, 0.0, -1.0, 1e20];
 
 /// Damages files.
 pub struct Mutator {
@@ -54,9 +46,7 @@ pub struct Mutator {
 impl Mutator {
     /// The same seed gives the same damage.
     pub fn new(seed: u64) -> Self {
-        Self {
-            rng: ChaCha8Rng::seed_from_u64(seed),
-        }
+        Self { rng: ChaCha8Rng::seed_from_u64(seed) }
     }
 
     /// A number below `end`.
@@ -173,18 +163,13 @@ pub fn attack<I>(
         }
     }
     println!("{what}: {read_well} of {times} are read, the others refused");
-    assert!(
-        read_well > 0 && read_well < times,
-        "{what}: {read_well} of {times}"
-    );
+    assert!(read_well > 0 && read_well < times, "{what}: {read_well} of {times}");
 }
 
 /// The most memory that this process had, in MiB, where the system says so.
 pub fn peak_mebibytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let peak = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: usize = peak.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib / 1024)
 }

@@ -35,12 +35,7 @@ impl Exemption {
 impl fmt::Display for Exemption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = (self.line + 1, self.column + 1);
-        let Self {
-            character, rule, ..
-        } = self;
-        write!(
-            f,
-            "line {line}, character {column}, `{character}`, does not keep {rule}"
-        )
+        let Self { character, rule, .. } = self;
+        write!(f, "line {line}, character {column}, `{character}`, does not keep {rule}")
     }
 }

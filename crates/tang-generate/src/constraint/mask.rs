@@ -49,9 +49,7 @@ impl Mask {
     pub(crate) fn hide(&self, logits: &[f32]) -> Vec<f32> {
         assert_eq!(logits.len(), self.0.len(), "one logit per token");
         let pairs = logits.iter().zip(&self.0);
-        pairs
-            .map(|(logit, allowed)| if *allowed { *logit } else { f32::NEG_INFINITY })
-            .collect()
+        pairs.map(|(logit, allowed)| if *allowed { *logit } else { f32::NEG_INFINITY }).collect()
     }
 
     /// The tokens that are left, in order.

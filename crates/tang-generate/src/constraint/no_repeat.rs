@@ -73,10 +73,7 @@ mod tests {
         assert_eq!(left(&fixed, &[3]), [4, 5, 6, 7], "8 and 3 are to come");
         let vocabulary = Vocabulary::from_texts(["一丁七丈万"]);
         let template = Template::parse("一****，一****。").unwrap();
-        let rules = Rules {
-            no_repeat: true,
-            ..Rules::default()
-        };
+        let rules = Rules { no_repeat: true, ..Rules::default() };
         let verse = Verse::new(&template, &rules, &vocabulary).unwrap();
         let mask = verse.mask(&[3, 4, 5, 6, 7, 1]).unwrap();
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [3]);

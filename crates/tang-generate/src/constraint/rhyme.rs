@@ -57,13 +57,7 @@ impl RhymeConstraint {
         for (line, character) in ends {
             fixed[line] = vocabulary.id(character);
         }
-        let constraint = Self {
-            layout,
-            groups,
-            fixed,
-            first_line,
-            readings,
-        };
+        let constraint = Self { layout, groups, fixed, first_line, readings };
         Ok((constraint, exemptions))
     }
 
@@ -133,15 +127,11 @@ fn groups(
     readings: &TokenReadings,
 ) -> Result<Vec<RhymeGroup>, GenerateError> {
     let size = |group: RhymeGroup| {
-        let rhyming = vocabulary
-            .iter()
-            .filter(|(token, _)| readings.rhymes(*token, group));
+        let rhyming = vocabulary.iter().filter(|(token, _)| readings.rhymes(*token, group));
         (group, rhyming.count())
     };
-    let mut sizes: Vec<(RhymeGroup, usize)> = RhymeGroup::all()
-        .filter(|group| wanted.is(group))
-        .map(size)
-        .collect();
+    let mut sizes: Vec<(RhymeGroup, usize)> =
+        RhymeGroup::all().filter(|group| wanted.is(group)).map(size).collect();
     let want = match wanted {
         Wanted::Any => free * PLENTY,
         Wanted::Only(_) => free,
@@ -180,12 +170,7 @@ fn misfits(
             seen.push(character);
         }
         if !fits {
-            misfits.push(Exemption {
-                line,
-                column,
-                character,
-                rule: Rule::Rhyme,
-            });
+            misfits.push(Exemption { line, column, character, rule: Rule::Rhyme });
         }
     }
     misfits
@@ -212,7 +197,7 @@ mod tests {
         (constraint, exemptions, vocabulary)
     }
 
-    /// What may end the last line of `poem`, with these groups to choose from.
+    /// The characters that may end the last line of `poem`, given these groups.
     fn ends(first_line: bool, groups: &[&str], poem: &str) -> String {
         let wanted = Wanted::Only(groups[0].parse().unwrap());
         let (mut constraint, _, vocabulary) = constraint(FREE, wanted, first_line);
@@ -230,16 +215,8 @@ mod tests {
     #[test]
     fn the_second_line_chooses_the_group() {
         let both = ["尤", "真"];
-        assert_eq!(
-            ends(false, &both, "月月月月"),
-            CHARACTERS,
-            "the first line is free"
-        );
-        assert_eq!(
-            ends(false, &both, "月月月月月，月月月"),
-            CHARACTERS,
-            "no rhyme yet"
-        );
+        assert_eq!(ends(false, &both, "月月月月"), CHARACTERS, "the first line is free");
+        assert_eq!(ends(false, &both, "月月月月月，月月月"), CHARACTERS, "no rhyme yet");
         assert_eq!(ends(false, &both, "月月月月月，月月月月"), "流楼愁秋舟人春");
         let two = "月月月月月，月月月月流。月月月月月，月月月月";
         assert_eq!(ends(false, &both, two), "楼愁秋舟", "流 is used");
@@ -249,17 +226,9 @@ mod tests {
     #[test]
     fn a_first_line_that_ends_level_rhymes() {
         let both = ["尤", "真"];
-        assert_eq!(
-            ends(true, &both, "月月月月"),
-            "流楼愁秋舟人春月",
-            "看 is unclear"
-        );
+        assert_eq!(ends(true, &both, "月月月月"), "流楼愁秋舟人春月", "看 is unclear");
         assert_eq!(ends(true, &["真"], "月月月月"), "人春月");
-        assert_eq!(
-            ends(true, &both, "月月月月春，月月月月"),
-            "人",
-            "春 is used"
-        );
+        assert_eq!(ends(true, &both, "月月月月春，月月月月"), "人", "春 is used");
         assert_eq!(ends(true, &both, "月月月月月，月月月月"), "流楼愁秋舟人春");
         let free = "月月月月春，月月月月流。月月月月月，月月月月";
         assert_eq!(ends(false, &both, free), "楼愁秋舟", "春 is no rhyme here");
@@ -299,10 +268,7 @@ mod tests {
         {
             let message = found(wanted, free).unwrap_err().to_string();
             let (have, want) = (have.to_string(), want.to_string());
-            assert!(
-                message.contains(&have) && message.contains(&want),
-                "{message}"
-            );
+            assert!(message.contains(&have) && message.contains(&want), "{message}");
         }
     }
 
@@ -313,10 +279,7 @@ mod tests {
             let (_, exemptions, _) = constraint(template, group, true);
             exemptions.iter().map(ToString::to_string).collect()
         };
-        assert_eq!(
-            named("*****，****流。*****，****秋。"),
-            Vec::<String>::new()
-        );
+        assert_eq!(named("*****，****流。*****，****秋。"), Vec::<String>::new());
         assert_eq!(
             named("****月，****流。****流，****月。"),
             ["line 4, character 5, `月`, does not keep the rhyme"]

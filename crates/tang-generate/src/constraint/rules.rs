@@ -44,11 +44,7 @@ pub struct Rules {
 impl Rules {
     /// Rhyme and tones, both as the model finds them.
     pub fn regulated() -> Self {
-        Self {
-            rhyme: Some(Wanted::Any),
-            tones: Some(Wanted::Any),
-            ..Self::default()
-        }
+        Self { rhyme: Some(Wanted::Any), tones: Some(Wanted::Any), ..Self::default() }
     }
 }
 

@@ -17,10 +17,7 @@ impl TokenReadings {
         let readings: Vec<_> = vocabulary.iter().map(|(_, c)| Readings::of(c)).collect();
         let tones = readings.iter();
         let tones = tones.map(|r| r.map_or(ToneSet::NONE, Readings::usual_tones));
-        Self {
-            tones: tones.collect(),
-            readings,
-        }
+        Self { tones: tones.collect(), readings }
     }
 
     /// Whether a token rhymes in a group by a usual reading.

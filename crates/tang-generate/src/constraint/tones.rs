@@ -47,12 +47,7 @@ impl ToneConstraint {
         for Exemption { line, column, .. } in &exemptions {
             fixed[layout.position(*line, *column)] = Some(ToneSet::ANY);
         }
-        let constraint = Self {
-            layout,
-            sequences,
-            fixed,
-            readings,
-        };
+        let constraint = Self { layout, sequences, fixed, readings };
         (constraint, exemptions)
     }
 
@@ -61,13 +56,9 @@ impl ToneConstraint {
         (0..self.layout.line_length().chars())
             .map(|column| {
                 let position = self.layout.position(line, column);
-                let written = || {
-                    poem.get(position)
-                        .map(|token| self.readings.tones[*token as usize])
-                };
-                self.fixed[position]
-                    .or_else(written)
-                    .unwrap_or(ToneSet::ANY)
+                let written =
+                    || poem.get(position).map(|token| self.readings.tones[*token as usize]);
+                self.fixed[position].or_else(written).unwrap_or(ToneSet::ANY)
             })
             .collect()
     }
@@ -104,12 +95,7 @@ fn misfits(template: &Template, sequence: LineSequence) -> Vec<Exemption> {
         lines[line][column] = fixed_tones(character);
         if !sequence.line_type(line).can_be(length, &lines[line]) {
             lines[line][column] = ToneSet::ANY;
-            misfits.push(Exemption {
-                line,
-                column,
-                character,
-                rule: Rule::Tones,
-            });
+            misfits.push(Exemption { line, column, character, rule: Rule::Tones });
         }
     }
     misfits

@@ -43,20 +43,14 @@ impl Verse {
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
         let layout = template.layout();
-        let text: String = template
-            .fixed()
-            .map(|(_, _, character)| character)
-            .collect();
+        let text: String = template.fixed().map(|(_, _, character)| character).collect();
         let mut fixed = vec![None; layout.char_count()];
         for ((line, column, _), token) in template.fixed().zip(vocabulary.encode(&text)?) {
             fixed[layout.position(line, column)] = Some(token);
         }
         let mut verse = Self {
             layout,
-            han: vocabulary
-                .iter()
-                .map(|(token, _)| vocabulary.is_han(token))
-                .collect(),
+            han: vocabulary.iter().map(|(token, _)| vocabulary.is_han(token)).collect(),
             fixed,
             constraints: Vec::new(),
             exemptions: Vec::new(),
@@ -66,9 +60,7 @@ impl Verse {
         }
         if rules.no_repeat {
             let fixed = verse.fixed.clone();
-            verse
-                .constraints
-                .push(Box::new(NoRepeatConstraint { fixed }));
+            verse.constraints.push(Box::new(NoRepeatConstraint { fixed }));
         }
         Ok(verse)
     }
@@ -82,10 +74,7 @@ impl Verse {
     ) -> Result<(), GenerateError> {
         let readings = Arc::new(TokenReadings::new(vocabulary));
         if let Some(wanted) = rules.tones {
-            if !Form::ALL
-                .iter()
-                .any(|form| Layout::from(*form) == self.layout)
-            {
+            if !Form::ALL.iter().any(|form| Layout::from(*form) == self.layout) {
                 let lines = self.layout.lines();
                 return Err(GenerateError::NoTones { lines });
             }
@@ -195,12 +184,9 @@ mod tests {
         let verse = Verse::new(&template, &Rules::default(), &vocabulary).unwrap();
         let id = |c| vocabulary.id(c).unwrap();
         let all: Vec<TokenId> = (3..7).collect();
-        for (place, wanted) in [
-            (0, vec![id('万')]),
-            (1, all.clone()),
-            (2, vec![id('一')]),
-            (3, all),
-        ] {
+        for (place, wanted) in
+            [(0, vec![id('万')]), (1, all.clone()), (2, vec![id('一')]), (3, all)]
+        {
             assert_eq!(allowed(&verse, &vec![3; place]), wanted, "{place}");
         }
     }

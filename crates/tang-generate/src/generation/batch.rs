@@ -63,9 +63,7 @@ impl<'a> Batch<'a> {
         let forks = (1..threads.count().min(places)).map_while(|_| decoder.fork());
         let forks: Vec<_> = forks.map(PartDecoder::Own).collect();
         let decoders = std::iter::once(PartDecoder::Lent(decoder)).chain(forks);
-        let parts = decoders
-            .enumerate()
-            .map(|(index, decoder)| BatchPart::new(index, decoder));
+        let parts = decoders.enumerate().map(|(index, decoder)| BatchPart::new(index, decoder));
         let parts: Vec<_> = parts.collect();
         Self {
             threads,
@@ -98,9 +96,7 @@ impl<'a> Batch<'a> {
                 _ => (Threads::ONE, STEPS),
             };
             let queue = &self.queue;
-            let done = self
-                .threads
-                .map(parts, |part| part.steps(steps, threads, queue));
+            let done = self.threads.map(parts, |part| part.steps(steps, threads, queue));
             done.into_iter().collect::<Result<(), _>>()?;
         }
         Ok(())

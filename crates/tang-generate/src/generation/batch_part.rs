@@ -39,13 +39,7 @@ impl PartDecoder<'_> {
 impl<'a> BatchPart<'a> {
     /// A part without sequences.
     pub(super) fn new(index: usize, decoder: PartDecoder<'a>) -> Self {
-        Self {
-            index,
-            decoder,
-            rows: Rows::new(Vec::new()),
-            numbers: Vec::new(),
-            reused: 0,
-        }
+        Self { index, decoder, rows: Rows::new(Vec::new()), numbers: Vec::new(), reused: 0 }
     }
 
     /// Adds a sequence, before the first step only.

@@ -15,10 +15,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// Sequences that have [begun](Sequence::begin), and that the decoder does not have yet.
     pub(crate) fn new(sequences: Vec<Sequence>) -> Self {
-        Self {
-            sequences,
-            has_begun: false,
-        }
+        Self { sequences, has_begun: false }
     }
 
     /// Prefills all prompts the first time, and decodes the next token of each sequence from then on. Gives the
@@ -30,9 +27,7 @@ impl Rows {
     pub(crate) fn forward(&mut self, decoder: &mut dyn Decoder) -> Result<Logits, EngineError> {
         let tokens = self.sequences.iter().map(Sequence::tokens);
         let logits = if self.has_begun {
-            let next = tokens
-                .zip(decoder.lengths())
-                .map(|(tokens, length)| tokens[length]);
+            let next = tokens.zip(decoder.lengths()).map(|(tokens, length)| tokens[length]);
             let next: Vec<TokenId> = next.collect();
             decoder.decode(&next)?
         } else {

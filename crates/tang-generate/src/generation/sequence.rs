@@ -158,11 +158,8 @@ impl Sequence {
     /// Whether it would choose `token` if each logit were off by up to `gap`: whether rounding can have made the
     /// difference, at whatever border of the pipeline.
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
-        let tie = Tie {
-            history: &self.tokens,
-            pipeline: &self.pipeline,
-            step: self.generated().len(),
-        };
+        let tie =
+            Tie { history: &self.tokens, pipeline: &self.pipeline, step: self.generated().len() };
         let candidates = self.candidates(logits, usize::MAX);
         candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
@@ -175,10 +172,7 @@ impl Sequence {
         count: usize,
     ) -> Result<(Candidates, bool), GenerateError> {
         Ok(match self.task.mask(&self.tokens)? {
-            Some(mask) => (
-                Candidates::contenders(&mask.hide(logits), count),
-                mask.count() == 1,
-            ),
+            Some(mask) => (Candidates::contenders(&mask.hide(logits), count), mask.count() == 1),
             None => (Candidates::contenders(logits, count), logits.len() == 1),
         })
     }
@@ -197,9 +191,7 @@ impl Sequence {
     pub(crate) fn most_tokens(&self) -> usize {
         // The newline at the end counts, too.
         let whole = self.task.characters().filter(|_| self.stop_at_end);
-        let new = whole
-            .map_or(usize::MAX, |count| count + 1)
-            .min(self.max_new_tokens);
+        let new = whole.map_or(usize::MAX, |count| count + 1).min(self.max_new_tokens);
         // The last one needs no position.
         let most = self.task.prompt().len().saturating_add(new - 1);
         most.min(self.context)
@@ -222,11 +214,8 @@ impl Sequence {
         };
         // The last line of the longest forms fills the context and leaves no position for a newline.
         let is_end = token == NEWLINE || (limit.is_some() && self.task.is_whole(&self.tokens));
-        self.finish_reason = if is_end && self.stop_at_end {
-            Some(FinishReason::EndOfPoem)
-        } else {
-            limit
-        };
+        self.finish_reason =
+            if is_end && self.stop_at_end { Some(FinishReason::EndOfPoem) } else { limit };
     }
 
     /// The log-probability of all generated tokens under the model alone, in nats.
@@ -244,10 +233,7 @@ mod tests {
     use super::*;
 
     fn greedy() -> GenerationConfig {
-        GenerationConfig {
-            temperature: 0.0,
-            ..GenerationConfig::default()
-        }
+        GenerationConfig { temperature: 0.0, ..GenerationConfig::default() }
     }
 
     /// Newline and marks are tokens 0 to 2, the characters 3 to 5.
@@ -260,10 +246,7 @@ mod tests {
         let task = Task::continuation("一", &vocabulary()).unwrap();
         let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
         let chosen = |penalty| {
-            let config = GenerationConfig {
-                repetition_penalty: penalty,
-                ..greedy()
-            };
+            let config = GenerationConfig { repetition_penalty: penalty, ..greedy() };
             let mut sequence = Sequence::new(task.clone(), &config).unwrap();
             sequence.advance(&logits).unwrap().token
         };
@@ -326,12 +309,7 @@ mod tests {
             let wanted = all.advance_among(&logits, usize::MAX).unwrap();
             let got = best.advance(&logits).unwrap();
             let bits = |step: Step| {
-                let Step {
-                    token,
-                    forced,
-                    log_prob,
-                    margin,
-                } = step;
+                let Step { token, forced, log_prob, margin } = step;
                 (token, forced, log_prob.to_bits(), margin.to_bits())
             };
             assert_eq!(bits(got), bits(wanted), "{config:?}, scale {scale}");
@@ -349,10 +327,7 @@ mod tests {
             ..GenerationConfig::default()
         };
         for seed in 0..20 {
-            let config = GenerationConfig {
-                seed,
-                ..config.clone()
-            };
+            let config = GenerationConfig { seed, ..config.clone() };
             let mut sequence = Sequence::new(task.clone(), &config).unwrap();
             let step = sequence.advance(&[0.0, 0.0, 0.0, 3.0, 2.0, 1.0]).unwrap();
             assert_eq!(step.token, 4);

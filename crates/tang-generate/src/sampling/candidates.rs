@@ -20,10 +20,7 @@ pub(crate) struct Candidates(Vec<Candidate>);
 impl Candidates {
     /// These tokens with their logits, in the order given; `logits` has one per token of the vocabulary.
     pub(crate) fn of_tokens(tokens: impl IntoIterator<Item = TokenId>, logits: &[f32]) -> Self {
-        let candidate = |token: TokenId| Candidate {
-            token,
-            logit: logits[token as usize],
-        };
+        let candidate = |token: TokenId| Candidate { token, logit: logits[token as usize] };
         Self(tokens.into_iter().map(candidate).collect())
     }
 
@@ -40,9 +37,7 @@ impl Candidates {
         } else {
             Self::all(logits)
         };
-        contenders
-            .0
-            .retain(|candidate| candidate.logit > f32::NEG_INFINITY);
+        contenders.0.retain(|candidate| candidate.logit > f32::NEG_INFINITY);
         contenders
     }
 
@@ -132,11 +127,7 @@ pub(crate) mod tests {
         };
         for count in [1, 2, 50, 2999, 3000, usize::MAX] {
             let list = Candidates::contenders(&logits, count);
-            assert_eq!(
-                best(list, count),
-                best(candidates(&logits), count),
-                "{count}"
-            );
+            assert_eq!(best(list, count), best(candidates(&logits), count), "{count}");
         }
         logits[1..].fill(f32::NEG_INFINITY);
         for count in [1, 50, usize::MAX] {

@@ -49,27 +49,13 @@ impl GenerationConfig {
         let good = t == 0.0 || (t.is_finite() && t >= MIN_TEMPERATURE);
         let n = self.max_new_tokens;
         for (name, value, good, wanted) in [
-            (
-                "temperature",
-                t,
-                good,
-                "0, or a finite number from 0.001 on",
-            ),
+            ("temperature", t, good, "0, or a finite number from 0.001 on"),
             ("top-p", p, p > 0.0 && p <= 1.0, "above 0, at most 1"),
-            (
-                "repetition penalty",
-                r,
-                r.is_finite() && r >= 1.0,
-                "a finite number from 1 on",
-            ),
+            ("repetition penalty", r, r.is_finite() && r >= 1.0, "a finite number from 1 on"),
             ("max new tokens", n as f32, n > 0, "1 or more"),
         ] {
             if !good {
-                return Err(GenerateError::Setting {
-                    name,
-                    value,
-                    wanted,
-                });
+                return Err(GenerateError::Setting { name, value, wanted });
             }
         }
         Ok(())

@@ -24,10 +24,7 @@ impl Pipeline {
         }
         if config.temperature == 0.0 {
             let sampler = Sampler::Greedy;
-            return Self {
-                processors,
-                sampler,
-            };
+            return Self { processors, sampler };
         }
         processors.push(Processor::Temperature(config.temperature));
         if config.top_k > 0 {
@@ -37,10 +34,7 @@ impl Pipeline {
             processors.push(Processor::TopP(config.top_p));
         }
         let sampler = Sampler::Gumbel { seed: config.seed };
-        Self {
-            processors,
-            sampler,
-        }
+        Self { processors, sampler }
     }
 
     /// Count of the best tokens, by logit, that decide everything: a choice among them is the choice among all.
@@ -92,18 +86,10 @@ mod tests {
                     _ => Processor::TopP(rng.random_range(0.1..1.0)),
                 });
             }
-            let sampler = if rng.random() {
-                Sampler::Greedy
-            } else {
-                Sampler::Gumbel { seed }
-            };
-            let pipeline = Pipeline {
-                processors,
-                sampler,
-            };
-            let logits: Vec<f32> = (0..300)
-                .map(|_| rng.random_range(-40..40) as f32 / 8.0)
-                .collect();
+            let sampler = if rng.random() { Sampler::Greedy } else { Sampler::Gumbel { seed } };
+            let pipeline = Pipeline { processors, sampler };
+            let logits: Vec<f32> =
+                (0..300).map(|_| rng.random_range(-40..40) as f32 / 8.0).collect();
             let count = pipeline.contenders();
             let choose =
                 |count| pipeline.choose(&HISTORY, 4, Candidates::contenders(&logits, count));

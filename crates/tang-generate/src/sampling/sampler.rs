@@ -86,15 +86,10 @@ mod tests {
         let choice = Sampler::Greedy.choose(3, candidates(&[0.5, 2.0, 1.5]));
         let (token, margin) = (1, 0.5);
         assert_eq!(choice, Some(Choice { token, margin }));
-        let only = Sampler::Gumbel { seed: 0 }
-            .choose(0, candidates(&[1.0]))
-            .unwrap();
+        let only = Sampler::Gumbel { seed: 0 }.choose(0, candidates(&[1.0])).unwrap();
         assert_eq!((only.token, only.margin), (0, f32::INFINITY));
         assert_eq!(Sampler::Greedy.choose(0, Candidates::default()), None);
-        assert_eq!(
-            Sampler::Gumbel { seed: 0 }.choose(0, Candidates::default()),
-            None
-        );
+        assert_eq!(Sampler::Gumbel { seed: 0 }.choose(0, Candidates::default()), None);
     }
 
     #[test]

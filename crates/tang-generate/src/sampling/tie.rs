@@ -49,17 +49,15 @@ impl Tie<'_> {
         let Some(rival) = rivals.max_by(|a, b| lows[*a].logit.total_cmp(&lows[*b].logit)) else {
             return true;
         };
-        let Candidate {
-            token: rival,
-            logit: rival_low,
-        } = lows[rival];
-        let worst_case = meet(&lows, &highs, |index, low, high| {
-            if high > rival_low && !is_rival(index) {
-                high
-            } else {
-                low
-            }
-        });
+        let Candidate { token: rival, logit: rival_low } = lows[rival];
+        let worst_case =
+            meet(
+                &lows,
+                &highs,
+                |index, low, high| {
+                    if high > rival_low && !is_rival(index) { high } else { low }
+                },
+            );
         own_high > rival_low && !self.keeps(worst_case, rival)
     }
 
@@ -156,10 +154,7 @@ mod tests {
         let (mut turned, mut found, mut reached) = (0, 0, 0);
         for round in 0..100 {
             for config in settings() {
-                let config = GenerationConfig {
-                    seed: round,
-                    ..config
-                };
+                let config = GenerationConfig { seed: round, ..config };
                 let logits: [f32; TOKENS] = std::array::from_fn(|_| rng.random_range(-4.0..3.0));
                 let gap = 0.2;
                 let own = chosen(&config, &logits);
@@ -219,38 +214,24 @@ mod tests {
             top_p: 1.0,
             ..GenerationConfig::default()
         };
-        let top_p = GenerationConfig {
-            top_p: 0.8,
-            ..base.clone()
-        };
-        let top_k = GenerationConfig {
-            top_k: 2,
-            ..base.clone()
-        };
-        // What comes before the third sums to a little less than 0.8, or a little more; or to a lot more.
+        let top_p = GenerationConfig { top_p: 0.8, ..base.clone() };
+        let top_k = GenerationConfig { top_k: 2, ..base.clone() };
+        // The two before the third sum to a little less than 0.8, or a little more; or to a lot more.
         let at_top_p = [0.799_999_9, 0.800_000_1].map(|sum| logits(&[0.5, sum - 0.5, 1.0 - sum]));
         let not_at_top_p = logits(&[0.5, 0.301, 0.199]);
         // The third is as likely as the second, but for rounding; or less so.
         let at_top_k = [-1e-7, 1e-7].map(|more| logits(&[0.5, 0.25, 0.25 + more]));
         let not_at_top_k = logits(&[0.5, 0.26, 0.24]);
-        for (config, at, not) in [
-            (top_p, at_top_p, not_at_top_p),
-            (top_k, at_top_k, not_at_top_k),
-        ] {
+        for (config, at, not) in [(top_p, at_top_p, not_at_top_p), (top_k, at_top_k, not_at_top_k)]
+        {
             let mut turned = 0;
             for seed in 0..200 {
-                let config = GenerationConfig {
-                    seed,
-                    ..config.clone()
-                };
+                let config = GenerationConfig { seed, ..config.clone() };
                 let choices = at.each_ref().map(|logits| chosen(&config, logits));
                 turned += usize::from(choices[0] != choices[1]);
                 for logits in &at {
                     for choice in choices {
-                        assert!(
-                            sequence(&config).could_choose(logits, choice, gap),
-                            "{seed}"
-                        );
+                        assert!(sequence(&config).could_choose(logits, choice, gap), "{seed}");
                     }
                 }
                 let third = sequence(&config).could_choose(&not, 12, gap);
@@ -259,17 +240,10 @@ mod tests {
             assert!(turned > 10, "{turned}");
         }
         // The draw itself, and no draw at all.
-        let greedy = GenerationConfig {
-            temperature: 0.0,
-            ..base
-        };
+        let greedy = GenerationConfig { temperature: 0.0, ..base };
         let sequence = sequence(&greedy);
         let near = logits(&[0.5, 0.500_001]);
-        assert!(
-            [10, 11]
-                .iter()
-                .all(|t| sequence.could_choose(&near, *t, gap))
-        );
+        assert!([10, 11].iter().all(|t| sequence.could_choose(&near, *t, gap)));
         assert!(!sequence.could_choose(&logits(&[0.5, 0.501]), 10, gap));
     }
 

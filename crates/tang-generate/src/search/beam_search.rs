@@ -52,14 +52,7 @@ pub fn beam_search(
         next.truncate(width);
         let mut kept = Vec::new();
         let mut grown = Vec::new();
-        for Continuation {
-            row,
-            token,
-            log_prob,
-            forced,
-            ..
-        } in next
-        {
+        for Continuation { row, token, log_prob, forced, .. } in next {
             let mut sequence = rows.sequences[row].clone();
             sequence.push(token, log_prob, forced);
             if sequence.finish_reason().is_some() {
@@ -109,13 +102,7 @@ fn continuations(
     let norm = log_sum_exp(logits);
     let continuation = |&Candidate { token, logit }: &Candidate| {
         let log_prob = f64::from(logit) - norm;
-        Continuation {
-            row,
-            token,
-            log_prob,
-            forced,
-            total: sequence.log_prob() + log_prob,
-        }
+        Continuation { row, token, log_prob, forced, total: sequence.log_prob() + log_prob }
     };
     Ok(candidates.iter().map(continuation).collect())
 }

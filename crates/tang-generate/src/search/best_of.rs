@@ -27,10 +27,7 @@ pub fn best_of(
     assert!(count > 0, "the best of no sample");
     let sequences = (0..count as u64).map(|sample| {
         let seed = config.seed.wrapping_add(sample.wrapping_mul(SEED_STEP));
-        let config = GenerationConfig {
-            seed,
-            ..config.clone()
-        };
+        let config = GenerationConfig { seed, ..config.clone() };
         Sequence::new(task.clone(), &config)
     });
     let mut failure = None;
@@ -41,10 +38,7 @@ pub fn best_of(
             Err(error @ GenerateError::NothingAllowed(_)) => failure = Some(error),
             Err(error) => return Err(error),
             Ok(sequence) => {
-                if best
-                    .as_ref()
-                    .is_none_or(|best| score(&sequence) > score(best))
-                {
+                if best.as_ref().is_none_or(|best| score(&sequence) > score(best)) {
                     best = Some(sequence);
                 }
             }

@@ -9,22 +9,10 @@ use tang_tokenizer::{TokenId, Vocabulary};
 pub fn configs() -> Vec<GenerationConfig> {
     let base = GenerationConfig::default();
     vec![
-        GenerationConfig {
-            temperature: 0.0,
-            ..base.clone()
-        },
+        GenerationConfig { temperature: 0.0, ..base.clone() },
         base.clone(),
-        GenerationConfig {
-            temperature: 1.5,
-            top_k: 0,
-            top_p: 1.0,
-            ..base.clone()
-        },
-        GenerationConfig {
-            repetition_penalty: 1.3,
-            stop_at_end: false,
-            ..base
-        },
+        GenerationConfig { temperature: 1.5, top_k: 0, top_p: 1.0, ..base.clone() },
+        GenerationConfig { repetition_penalty: 1.3, stop_at_end: false, ..base },
     ]
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of this folder share.
+//! Models and tasks that the tests of this folder share.
 
 use std::sync::Arc;
 

@@ -72,19 +72,8 @@ impl WithSimd for Run<'_, '_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self(attention, out) = self;
-        let CachedAttention {
-            qkv,
-            rotation,
-            heads,
-            kv_heads,
-            head_dim,
-            ..
-        } = attention;
-        let KvRow {
-            length,
-            keys,
-            values,
-        } = attention.kv;
+        let CachedAttention { qkv, rotation, heads, kv_heads, head_dim, .. } = attention;
+        let KvRow { length, keys, values } = attention.kv;
         let capacity = keys.len() / (kv_heads * head_dim);
         assert!(capacity.is_multiple_of(BLOCK), "a capacity of {capacity}");
         let per_head = capacity * head_dim;
@@ -106,9 +95,7 @@ impl WithSimd for Run<'_, '_, '_> {
             let (new_keys, new_values) = new.split_at(kv_heads * head_dim);
             let position = *length + t;
             // keys[k, position / BLOCK, d, position % BLOCK] = rotated k
-            for (keys, key) in keys
-                .chunks_exact_mut(per_head)
-                .zip(new_keys.chunks_exact(head_dim))
+            for (keys, key) in keys.chunks_exact_mut(per_head).zip(new_keys.chunks_exact(head_dim))
             {
                 rotated(t, key, &mut vector);
                 let block = &mut keys[position / BLOCK * BLOCK * head_dim..];
@@ -118,9 +105,8 @@ impl WithSimd for Run<'_, '_, '_> {
                 }
             }
             // values[k, position, d] = v
-            for (values, value) in values
-                .chunks_exact_mut(per_head)
-                .zip(new_values.chunks_exact(head_dim))
+            for (values, value) in
+                values.chunks_exact_mut(per_head).zip(new_values.chunks_exact(head_dim))
             {
                 values[position * head_dim..][..head_dim].copy_from_slice(value);
             }
@@ -252,14 +238,8 @@ mod tests {
         let scale = 1.0 / (query.len() as f32).sqrt();
         let weights: Vec<f32> = keys.iter().map(|key| (dot(key) * scale).exp()).collect();
         let sum: f32 = weights.iter().sum();
-        let column = |c: usize| {
-            weights
-                .iter()
-                .zip(values)
-                .map(|(w, v)| w * v[c])
-                .sum::<f32>()
-                / sum
-        };
+        let column =
+            |c: usize| weights.iter().zip(values).map(|(w, v)| w * v[c]).sum::<f32>() / sum;
         (0..query.len()).map(column).collect()
     }
 
@@ -272,9 +252,8 @@ mod tests {
             let numbers = kv_heads * head_dim * capacity;
             // Numbers after the last token must not count.
             let mut stores = [vec![1e3; 2 * numbers], vec![1e3; 2 * numbers]];
-            let tokens: Vec<f32> = (0..capacity * columns)
-                .map(|i| ((i * i) as f32 * 0.37).sin() * 2.0)
-                .collect();
+            let tokens: Vec<f32> =
+                (0..capacity * columns).map(|i| ((i * i) as f32 * 0.37).sin() * 2.0).collect();
             let token = |t: usize| &tokens[t * columns..][..columns];
             let part = |t: usize, part: usize| &token(t)[part * head_dim..][..head_dim];
             // Two rows, the second one token later, three tokens and then one at a time.
@@ -289,11 +268,7 @@ mod tests {
                     CachedAttention {
                         qkv: &tokens[(cached + row) * columns..][..added * columns],
                         rotation: None,
-                        kv: &mut KvRow {
-                            length: cached,
-                            keys,
-                            values,
-                        },
+                        kv: &mut KvRow { length: cached, keys, values },
                         heads,
                         kv_heads,
                         head_dim,
@@ -314,10 +289,7 @@ mod tests {
                     let query = part(t + row, head);
                     let wanted = by_definition(query, &stored(0), &stored(kv_heads));
                     for (got, wanted) in got.iter().zip(wanted) {
-                        assert!(
-                            (got - wanted).abs() < 1e-4,
-                            "{head_dim}, {t}: {got} {wanted}"
-                        );
+                        assert!((got - wanted).abs() < 1e-4, "{head_dim}, {t}: {got} {wanted}");
                     }
                 }
             }

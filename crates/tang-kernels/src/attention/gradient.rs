@@ -33,9 +33,7 @@ pub fn attention_gradient(projection: &[f32], gradient: &[f32], shape: Attention
     let mut head = Head::new(shape);
     vectorized!({
         let (text, output) = (shape.length * shape.columns(), shape.length * shape.width());
-        let inputs = projection
-            .chunks_exact(text)
-            .zip(gradient.chunks_exact(output));
+        let inputs = projection.chunks_exact(text).zip(gradient.chunks_exact(output));
         for ((projection, gradient), result) in inputs.zip(result.chunks_exact_mut(text)) {
             for h in 0..shape.heads {
                 head.copy(projection, gradient, h);
@@ -84,9 +82,7 @@ struct Head {
 
 impl Head {
     fn new(shape: AttentionShape) -> Self {
-        let AttentionShape {
-            length, head_dim, ..
-        } = shape;
+        let AttentionShape { length, head_dim, .. } = shape;
         let tall = || Matrix::new(length, head_dim);
         let wide = || Matrix::new(head_dim, length);
         let score_gradients = Matrix::new(length, length);
@@ -118,11 +114,7 @@ impl Head {
             start,
             width: shape.head_dim,
         });
-        let outer = Columns {
-            matrix: gradient,
-            stride: shape.width(),
-            ..query
-        };
+        let outer = Columns { matrix: gradient, stride: shape.width(), ..query };
         self.queries.copy(query, scale);
         self.queries_t.copy_transposed(query, scale);
         self.keys.copy(key, scale);
@@ -165,10 +157,7 @@ impl Head {
         let (seen, stride) = (start + ROWS, self.score_gradients.stride);
         let gradients = &self.score_gradients.values[start * stride..seen * stride];
         transpose(gradients, stride, seen, &mut self.score_gradients_t);
-        let gradients = Rows {
-            values: &self.score_gradients_t[..seen * ROWS],
-            stride: ROWS,
-        };
+        let gradients = Rows { values: &self.score_gradients_t[..seen * ROWS], stride: ROWS };
         let keys = self.keys.rows(0, seen, 0);
         self.sums.set_product(self.arch, gradients, keys);
     }

@@ -68,11 +68,7 @@ impl PackedMatrix {
                 copy(i, columns.clone(), &mut row[..columns.len()]);
             }
         }
-        Self {
-            values,
-            inputs,
-            columns,
-        }
+        Self { values, inputs, columns }
     }
 
     /// Count of columns.
@@ -120,12 +116,7 @@ impl PackedMatrix {
         let work = rows.len() * self.columns;
         on_shards(&mut halves, 0, work, threads, |halves, _| {
             for (panels, out) in halves {
-                arch.dispatch(Multiply {
-                    panels,
-                    inputs: self.inputs,
-                    rows,
-                    out,
-                });
+                arch.dispatch(Multiply { panels, inputs: self.inputs, rows, out });
             }
         });
     }
@@ -183,18 +174,14 @@ impl Multiply<'_, '_> {
     fn many<S: Simd>(&mut self, simd: S) {
         let columns = self.out[0].len();
         let mut lefts = vec![[0.0; ROWS]; self.out.len().div_ceil(ROWS) * self.inputs];
-        for (left, rows) in lefts
-            .chunks_exact_mut(self.inputs)
-            .zip(self.rows.chunks(ROWS * self.inputs))
+        for (left, rows) in
+            lefts.chunks_exact_mut(self.inputs).zip(self.rows.chunks(ROWS * self.inputs))
         {
             interleave(rows, left);
         }
         let panels = self.panels.chunks_exact(PANEL * self.inputs);
         for (right, column) in panels.zip((0..columns).step_by(PANEL)) {
-            for (left, out) in lefts
-                .chunks_exact(self.inputs)
-                .zip(self.out.chunks_mut(ROWS))
-            {
+            for (left, out) in lefts.chunks_exact(self.inputs).zip(self.out.chunks_mut(ROWS)) {
                 block(simd, left, [right], out, [column]);
             }
         }
@@ -271,23 +258,17 @@ mod tests {
 
     #[test]
     fn matches_its_definition() {
-        for (count, inputs, columns) in [
-            (1, 1, 1),
-            (2, 8, 16),
-            (3, 13, 37),
-            (4, 128, 640),
-            (5, 40, 33),
-            (30, 128, 901),
-        ] {
+        for (count, inputs, columns) in
+            [(1, 1, 1), (2, 8, 16), (3, 13, 37), (4, 128, 640), (5, 40, 33), (30, 128, 901)]
+        {
             let rows = numbers(count * inputs, 1.3);
             let matrix = numbers(inputs * columns, 0.7);
             let all = PackedMatrix::new(&matrix, inputs).multiply(&rows);
             assert_eq!(all.len(), count * columns);
             for (at, got) in all.into_iter().enumerate() {
                 let (r, j) = (at / columns, at % columns);
-                let wanted: f32 = (0..inputs)
-                    .map(|i| rows[r * inputs + i] * matrix[i * columns + j])
-                    .sum();
+                let wanted: f32 =
+                    (0..inputs).map(|i| rows[r * inputs + i] * matrix[i * columns + j]).sum();
                 assert!((got - wanted).abs() < 1e-4, "{r}, {j}: {got} {wanted}");
             }
         }
@@ -298,18 +279,12 @@ mod tests {
         for (inputs, columns) in [(1, 1), (13, 37), (128, 384), (64, 290)] {
             let matrix = PackedMatrix::new(&numbers(inputs * columns, 0.37), inputs);
             let rows = numbers(19 * inputs, 0.91);
-            let alone: Vec<f32> = rows
-                .chunks(inputs)
-                .flat_map(|row| matrix.multiply(row))
-                .collect();
+            let alone: Vec<f32> =
+                rows.chunks(inputs).flat_map(|row| matrix.multiply(row)).collect();
             for count in 2..=19 {
                 let together = matrix.multiply(&rows[..count * inputs]);
                 for (a, b) in together.iter().zip(&alone) {
-                    assert_eq!(
-                        a.to_bits(),
-                        b.to_bits(),
-                        "{count} rows of {inputs} x {columns}"
-                    );
+                    assert_eq!(a.to_bits(), b.to_bits(), "{count} rows of {inputs} x {columns}");
                 }
             }
         }

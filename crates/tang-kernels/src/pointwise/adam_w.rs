@@ -63,13 +63,7 @@ mod tests {
 
     #[test]
     fn the_first_step_goes_by_the_rate_against_the_sign() {
-        let numbers = AdamW {
-            rate: 0.1,
-            decay: 0.5,
-            betas: [0.9, 0.95],
-            epsilon: 1e-8,
-            time: 1,
-        };
+        let numbers = AdamW { rate: 0.1, decay: 0.5, betas: [0.9, 0.95], epsilon: 1e-8, time: 1 };
         let (mut parameters, mut first, mut second) = ([1.0, -2.0, 4.0], [0.0; 3], [0.0; 3]);
         numbers.step(&mut parameters, &[0.5, -3.0, 0.0], &mut first, &mut second);
         // Decay by 0.1 x 0.5, then 0.1 each; no gradient, no step.

@@ -59,10 +59,7 @@ mod tests {
             let x = f64::from(*x);
             assert!((f64::from(y) - exact(x)).abs() < 1e-6, "{x}: {y}");
             let wanted = (exact(x + 1e-5) - exact(x - 1e-5)) / 2e-5;
-            assert!(
-                (f64::from(gradient) - wanted).abs() < 2e-6,
-                "{x}: {gradient} {wanted}"
-            );
+            assert!((f64::from(gradient) - wanted).abs() < 2e-6, "{x}: {gradient} {wanted}");
         }
     }
 }

@@ -67,11 +67,7 @@ mod tests {
         const COLUMNS: usize = 11;
         let angles = [0.0_f32, 0.5, 1.0, 2.0];
         let (cos, sin) = (angles.map(f32::cos), angles.map(f32::sin));
-        let rotary = Rotary {
-            cos: &cos,
-            sin: &sin,
-            head_dim: 4,
-        };
+        let rotary = Rotary { cos: &cos, sin: &sin, head_dim: 4 };
         let x: Vec<f32> = (0..4 * COLUMNS).map(|i| (i as f32 * 0.7).sin()).collect();
         let mut y = x.clone();
         rotary.rotate(1.0, &mut y, COLUMNS, 2);

@@ -38,9 +38,7 @@ mod tests {
     const WIDTH: usize = 101;
 
     fn logits() -> Vec<f32> {
-        (0..3 * WIDTH)
-            .map(|i| 20.0 * (i as f32 * 0.618).sin())
-            .collect()
+        (0..3 * WIDTH).map(|i| 20.0 * (i as f32 * 0.618).sin()).collect()
     }
 
     #[test]

@@ -55,19 +55,15 @@ mod tests {
     #[test]
     fn no_place_is_missing_and_few_are_too_many() {
         for length in [1, 31, 32, 33, 1000, 6289] {
-            let values: Vec<f32> = (0..length)
-                .map(|i| ((i * i) as f32 * 0.7).sin() * 9.0)
-                .collect();
+            let values: Vec<f32> =
+                (0..length).map(|i| ((i * i) as f32 * 0.7).sin() * 9.0).collect();
             let mut sorted: Vec<u32> = (0..length as u32).collect();
             sorted.sort_by(|a, b| values[*b as usize].total_cmp(&values[*a as usize]));
             for count in [1, 2, 50, 1000, 10_000] {
                 let found = largest(&values, count);
                 assert!(found.is_sorted());
                 let wanted = &sorted[..count.min(length)];
-                assert!(
-                    wanted.iter().all(|place| found.contains(place)),
-                    "{count} of {length}"
-                );
+                assert!(wanted.iter().all(|place| found.contains(place)), "{count} of {length}");
             }
         }
         let values: Vec<f32> = (0..6289).map(|i| ((i * i) as f32 * 0.7).sin()).collect();

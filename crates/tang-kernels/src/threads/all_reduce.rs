@@ -81,8 +81,7 @@ impl AllReduce {
             sent
         });
         if !waited.is_zero() {
-            self.waited
-                .fetch_add(waited.as_nanos() as u64, Ordering::Relaxed);
+            self.waited.fetch_add(waited.as_nanos() as u64, Ordering::Relaxed);
         }
         numbers
     }
@@ -155,11 +154,7 @@ mod tests {
     }
 
     fn shards() -> [Shard; 2] {
-        [0, 1].map(|index| Shard {
-            index,
-            sum: 1.0 + index as f32,
-            thread: None,
-        })
+        [0, 1].map(|index| Shard { index, sum: 1.0 + index as f32, thread: None })
     }
 
     /// In each round, each shard takes the sums of both. In this order they round as they do.

@@ -73,11 +73,7 @@ static WORKER: LazyLock<Option<Mutex<Worker>>> = LazyLock::new(|| {
     let own = Arc::clone(&slot);
     let thread = thread::Builder::new().name("spin worker".to_owned());
     let thread = thread.spawn(move || own.serve()).ok()?;
-    Some(Mutex::new(Worker {
-        slot,
-        thread: thread.thread().clone(),
-        alone: 0,
-    }))
+    Some(Mutex::new(Worker { slot, thread: thread.thread().clone(), alone: 0 }))
 });
 
 /// Runs `own` here and `other` on the worker at the same time, and returns true; runs neither and
@@ -229,9 +225,7 @@ impl Slot {
 
 /// No job runs under the lock, so a poisoned lock still holds a whole value.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[cfg(test)]

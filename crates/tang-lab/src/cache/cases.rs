@@ -54,12 +54,7 @@ impl TestCase {
 
 /// The model's own distribution at this temperature, cut by top-k (0 is off) and top-p (1 is off).
 pub(crate) fn sampler(temperature: f32, top_k: usize, top_p: f32) -> GenerationConfig {
-    GenerationConfig {
-        temperature,
-        top_k,
-        top_p,
-        ..GenerationConfig::default()
-    }
+    GenerationConfig { temperature, top_k, top_p, ..GenerationConfig::default() }
 }
 
 /// The settings with another seed.
@@ -71,11 +66,7 @@ pub(crate) fn seeded(config: &GenerationConfig, seed: u64) -> GenerationConfig {
 
 /// A poem of free length that does not end before `max_new_tokens`.
 pub(crate) fn endless(max_new_tokens: usize) -> GenerationConfig {
-    GenerationConfig {
-        max_new_tokens,
-        stop_at_end: false,
-        ..GenerationConfig::default()
-    }
+    GenerationConfig { max_new_tokens, stop_at_end: false, ..GenerationConfig::default() }
 }
 
 /// An acrostic of these heads.
@@ -91,10 +82,7 @@ pub(crate) fn acrostic(
 /// Settings that use each part of the pipeline, with their names.
 fn samplers() -> [(&'static str, GenerationConfig); 9] {
     let default = GenerationConfig::default();
-    let penalty = GenerationConfig {
-        repetition_penalty: 1.3,
-        ..default.clone()
-    };
+    let penalty = GenerationConfig { repetition_penalty: 1.3, ..default.clone() };
     [
         ("default", default),
         ("greedy", sampler(0.0, 0, 1.0)),
@@ -123,8 +111,7 @@ fn tasks(lab: &LabModel) -> Vec<(String, Task)> {
     let acrostics = acrostics
         .map(|(heads, length)| (format!("acrostic {heads}"), acrostic(lab, heads, length)));
     let all = continued.into_iter().chain(forms).chain(acrostics);
-    all.filter_map(|(name, task)| Some((name, task.ok()?)))
-        .collect()
+    all.filter_map(|(name, task)| Some((name, task.ok()?))).collect()
 }
 
 /// `count` cases, all tasks and settings in turn, each with its own seed.
@@ -171,11 +158,7 @@ pub(crate) fn samples(lab: &LabModel) -> Result<String, LabError> {
         ("七绝, temperature 0.3", quatrains(), sampler(0.3, 0, 1.0)),
         ("七绝, temperature 1.0", quatrains(), sampler(1.0, 0, 1.0)),
         ("七绝, temperature 1.5", quatrains(), sampler(1.5, 0, 1.0)),
-        (
-            "七绝, temperature 1.5, top-k 20",
-            quatrains(),
-            sampler(1.5, 20, 1.0),
-        ),
+        ("七绝, temperature 1.5, top-k 20", quatrains(), sampler(1.5, 20, 1.0)),
         ("Continuations", continued.into(), default()),
         ("Acrostics", acrostics.into(), default()),
     ] {

@@ -24,10 +24,7 @@ impl Tolerance {
     pub const ROUNDING: Self = Self(1e-4);
 
     fn of(self, logits: &[f32]) -> f32 {
-        self.0
-            * logits
-                .iter()
-                .fold(1.0_f32, |largest, logit| largest.max(logit.abs()))
+        self.0 * logits.iter().fold(1.0_f32, |largest, logit| largest.max(logit.abs()))
     }
 }
 
@@ -48,11 +45,7 @@ impl fmt::Display for Tolerance {
 impl LabModel {
     /// The tolerance of this model's device.
     pub(crate) fn tolerance(&self) -> Tolerance {
-        if self.is_exact {
-            Tolerance::NONE
-        } else {
-            Tolerance::ROUNDING
-        }
+        if self.is_exact { Tolerance::NONE } else { Tolerance::ROUNDING }
     }
 }
 
@@ -65,21 +58,13 @@ pub(crate) struct LogitGap<'a> {
 
 impl<'a> LogitGap<'a> {
     pub fn new(what: &'a str, tolerance: Tolerance) -> Self {
-        Self {
-            what,
-            tolerance,
-            largest: 0.0,
-        }
+        Self { what, tolerance, largest: 0.0 }
     }
 
     /// Compares two rows of logits, one per token, and gives their largest difference.
     pub fn compare(&mut self, a: &[f32], b: &[f32]) -> Result<f32, LabError> {
         let larger = |a: f32, b: f32| if a.is_nan() || a > b { a } else { b };
-        let difference = a
-            .iter()
-            .zip(b)
-            .map(|(a, b)| (a - b).abs())
-            .fold(0.0, larger);
+        let difference = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, larger);
         let tolerance = self.tolerance.of(a).min(self.tolerance.of(b));
         if difference.is_nan() || difference > tolerance {
             return Err(LabError::Logits(format!(
@@ -270,12 +255,7 @@ mod tests {
                 assert!(exact.is_err(), "{logits:?} {off}");
             }
         }
-        assert_eq!(
-            LogitGap::new("", Tolerance::NONE)
-                .compare(&[1.5], &[1.5])
-                .unwrap(),
-            0.0
-        );
+        assert_eq!(LogitGap::new("", Tolerance::NONE).compare(&[1.5], &[1.5]).unwrap(), 0.0);
     }
 
     #[test]
@@ -298,11 +278,7 @@ mod tests {
             },
         };
         let mut result = Exactness::new(1);
-        let new = |fault| FakeDecoder {
-            lead,
-            fault,
-            ..FakeDecoder::default()
-        };
+        let new = |fault| FakeDecoder { lead, fault, ..FakeDecoder::default() };
         let mut full = new(None);
         let other = Other::Generator(case.generator(&mut full).unwrap());
         result.compare(&case, &mut new(fault), other, Tolerance::ROUNDING)?;
@@ -334,10 +310,7 @@ mod tests {
 
     #[test]
     fn a_choice_that_rounding_cannot_turn_is_an_error() {
-        let config = GenerationConfig {
-            temperature: 0.0,
-            ..GenerationConfig::default()
-        };
+        let config = GenerationConfig { temperature: 0.0, ..GenerationConfig::default() };
         let before = Sequence::new(Task::open(), &config).unwrap();
         let logits = [0.0, 0.5, -1.0];
         let step = before.clone().advance(&logits).unwrap();
@@ -355,11 +328,7 @@ mod tests {
     fn a_tie_at_the_border_of_top_p_is_one() {
         // The likeliest token alone has 0.85, but for rounding: a little less, and the second can be drawn.
         let lead = (0.85_f64 / 0.15).ln() as f32;
-        let cached = || FakeDecoder {
-            lead,
-            others: -100.0,
-            ..FakeDecoder::default()
-        };
+        let cached = || FakeDecoder { lead, others: -100.0, ..FakeDecoder::default() };
         let mut ties = 0;
         for seed in 0..100 {
             for fault in [5e-6, -5e-6] {
@@ -374,15 +343,10 @@ mod tests {
                         ..GenerationConfig::default()
                     },
                 };
-                let mut full = FakeDecoder {
-                    fault: Some((5, fault)),
-                    ..cached()
-                };
+                let mut full = FakeDecoder { fault: Some((5, fault)), ..cached() };
                 let mut result = Exactness::new(1);
                 let other = Other::Generator(case.generator(&mut full).unwrap());
-                result
-                    .compare(&case, &mut cached(), other, Tolerance::ROUNDING)
-                    .unwrap();
+                result.compare(&case, &mut cached(), other, Tolerance::ROUNDING).unwrap();
                 ties += result.ties;
             }
         }

@@ -109,11 +109,7 @@ impl TimedGeneration {
         if wanted == counted {
             return Ok(counted);
         }
-        let way = if way == Way::Cached {
-            "with"
-        } else {
-            "without"
-        };
+        let way = if way == Way::Cached { "with" } else { "without" };
         Err(LabError::Count(format!(
             "{} new tokens from a prompt of {prompt} {way} the cache: {counted} tokens went through the model \
             where the formula has {wanted}",
@@ -144,31 +140,18 @@ struct TokenCount {
 /// Counts the cases that the model has positions for, and a longer one on random weights.
 pub(crate) fn counting(lab: &LabModel) -> Result<Counting, LabError> {
     let (random, subject) = lab.with_random_weights(LONG_CONTEXT)?;
-    let fitting = TRAINED
-        .into_iter()
-        .filter(|case| Way::Cached.tokens(*case) <= lab.context());
+    let fitting = TRAINED.into_iter().filter(|case| Way::Cached.tokens(*case) <= lab.context());
     let trained = fitting.map(|case| (lab, lab.subject(), case));
-    let rows = trained
-        .chain([(&random, subject, LONG)])
-        .map(|(lab, subject, [prompt, new])| {
-            let task = lab.prompt(prompt)?;
-            let counted = |way: Way| {
-                TimedGeneration::run(&mut *way.decoder(lab), &task, new)?.counted(way, prompt)
-            };
-            let (cached, uncached) = (counted(Way::Cached)?, counted(Way::Uncached)?);
-            let ratio = uncached as f64 / cached as f64;
-            Ok(TokenCount {
-                subject,
-                prompt,
-                new,
-                cached,
-                uncached,
-                ratio,
-            })
-        });
-    Ok(Counting {
-        rows: rows.collect::<Result<_, LabError>>()?,
-    })
+    let rows = trained.chain([(&random, subject, LONG)]).map(|(lab, subject, [prompt, new])| {
+        let task = lab.prompt(prompt)?;
+        let counted = |way: Way| {
+            TimedGeneration::run(&mut *way.decoder(lab), &task, new)?.counted(way, prompt)
+        };
+        let (cached, uncached) = (counted(Way::Cached)?, counted(Way::Uncached)?);
+        let ratio = uncached as f64 / cached as f64;
+        Ok(TokenCount { subject, prompt, new, cached, uncached, ratio })
+    });
+    Ok(Counting { rows: rows.collect::<Result<_, LabError>>()? })
 }
 
 impl fmt::Display for Counting {
@@ -216,10 +199,7 @@ mod tests {
     #[test]
     fn one_token_too_many_is_an_error() {
         let count = |extra| {
-            let mut decoder = FakeDecoder {
-                extra_forwarded: extra,
-                ..FakeDecoder::default()
-            };
+            let mut decoder = FakeDecoder { extra_forwarded: extra, ..FakeDecoder::default() };
             TimedGeneration::run(&mut decoder, &Task::open(), 10)?.counted(Way::Cached, 1)
         };
         assert_eq!(count(0).unwrap(), 10);

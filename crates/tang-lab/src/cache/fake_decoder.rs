@@ -72,8 +72,7 @@ impl Decoder for FakeDecoder {
     fn start(&mut self, rows: usize) {
         self.lengths = vec![0; rows];
         self.steps = 0;
-        self.forwarded
-            .fetch_add(self.extra_forwarded, Ordering::Relaxed);
+        self.forwarded.fetch_add(self.extra_forwarded, Ordering::Relaxed);
     }
 
     fn lengths(&self) -> Vec<usize> {

@@ -70,10 +70,7 @@ pub(crate) fn cache_memory(lab: &LabModel) -> Result<CacheMemory, LabError> {
 /// Writes texts of several lengths; from a prompt of one newline, N new tokens leave N in the cache.
 fn cache_sizes(model: &dyn Model, threads: Threads) -> Result<Vec<CacheSize>, LabError> {
     let context = model.config().context;
-    let lengths = LENGTHS
-        .into_iter()
-        .filter(|tokens| *tokens < context)
-        .chain([context]);
+    let lengths = LENGTHS.into_iter().filter(|tokens| *tokens < context).chain([context]);
     let size = |tokens| {
         let mut decoder = model.cached(threads);
         TimedGeneration::run(&mut *decoder, &Task::open(), tokens)?;
@@ -90,10 +87,9 @@ fn cache_size(
     tokens: usize,
     capacity: usize,
 ) -> Result<CacheSize, LabError> {
-    for (what, tokens_of_formula, got) in [
-        ("in use", tokens, bytes.used),
-        ("set aside", capacity, bytes.allocated),
-    ] {
+    for (what, tokens_of_formula, got) in
+        [("in use", tokens, bytes.used), ("set aside", capacity, bytes.allocated)]
+    {
         let wanted = tokens_of_formula * config.cache_bytes_per_token();
         if wanted != got {
             return Err(LabError::Wrong(format!(
@@ -104,11 +100,7 @@ fn cache_size(
             )));
         }
     }
-    Ok(CacheSize {
-        tokens,
-        used_bytes: bytes.used,
-        allocated_bytes: bytes.allocated,
-    })
+    Ok(CacheSize { tokens, used_bytes: bytes.used, allocated_bytes: bytes.allocated })
 }
 
 /// Count of key/value heads for some query heads: all of them (multi-head attention), half
@@ -116,11 +108,7 @@ fn cache_size(
 fn shared_heads(heads: usize) -> Vec<(&'static str, usize)> {
     let half = (heads > 2 && heads.is_multiple_of(2)).then_some(("GQA", heads / 2));
     let one = (heads > 1).then_some(("MQA", 1));
-    [("MHA", heads)]
-        .into_iter()
-        .chain(half)
-        .chain(one)
-        .collect()
+    [("MHA", heads)].into_iter().chain(half).chain(one).collect()
 }
 
 /// Measures on a Llama, since GPT-2 shares no heads, whose vocabulary is as small as can be: nothing but
@@ -132,24 +120,15 @@ fn head_sharing(
 ) -> Result<HeadSharing, LabError> {
     let own = *lab.model.config();
     let config = ModelConfig {
-        family: Family::Llama {
-            rope: Rope::unscaled(10_000.0),
-        },
+        family: Family::Llama { rope: Rope::unscaled(10_000.0) },
         vocab_size: 8,
         kv_heads,
         feed_forward_width: own.width,
         ..own
     };
-    let model = lab
-        .model
-        .of_weights(&config, &Weights::random(&config, 0))?;
+    let model = lab.model.of_weights(&config, &Weights::random(&config, 0))?;
     let sizes = cache_sizes(&*model, lab.threads)?;
-    Ok(HeadSharing {
-        name,
-        heads: config.heads,
-        kv_heads,
-        sizes,
-    })
+    Ok(HeadSharing { name, heads: config.heads, kv_heads, sizes })
 }
 
 impl CacheMemory {
@@ -229,10 +208,7 @@ mod tests {
         let wanted = [("MHA", 4, all), ("GQA", 2, all / 2), ("MQA", 1, all / 4)];
         assert_eq!(full, wanted);
         let text = bytes.sharing_table();
-        assert!(
-            text.ends_with("| MQA | 4 | 1 | 64 | 3 KiB | 1/4 |"),
-            "{text}"
-        );
+        assert!(text.ends_with("| MQA | 4 | 1 | 64 | 3 KiB | 1/4 |"), "{text}");
     }
 
     #[test]
@@ -250,29 +226,11 @@ mod tests {
         let mut decoder = lab.cached();
         TimedGeneration::run(&mut *decoder, &Task::open(), 10).unwrap();
         assert!(cache_size(decoder.cache_bytes(), &config, 10, 16).is_ok());
-        let doubled = ModelConfig {
-            kv_heads: 4,
-            ..config
-        };
+        let doubled = ModelConfig { kv_heads: 4, ..config };
         for (config, tokens, capacity, what) in [
-            (
-                config,
-                9,
-                16,
-                "in use: 1,280 bytes, and the formula says 1,152",
-            ),
-            (
-                doubled,
-                10,
-                16,
-                "in use: 1,280 bytes, and the formula says 2,560",
-            ),
-            (
-                config,
-                10,
-                32,
-                "set aside: 2,048 bytes, and the formula says 4,096",
-            ),
+            (config, 9, 16, "in use: 1,280 bytes, and the formula says 1,152"),
+            (doubled, 10, 16, "in use: 1,280 bytes, and the formula says 2,560"),
+            (config, 10, 32, "set aside: 2,048 bytes, and the formula says 4,096"),
         ] {
             let error = cache_size(decoder.cache_bytes(), &config, tokens, capacity).unwrap_err();
             assert!(error.to_string().contains(what), "{error}");

@@ -170,11 +170,7 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
     Exactness::new(1).cached_and_full(lab, &case)?;
     // The last token is chosen at the last position and needs none itself.
     let got = asked.min(lab.context() + 1);
-    let reason = if got == asked {
-        FinishReason::MaxNewTokens
-    } else {
-        FinishReason::ContextFull
-    };
+    let reason = if got == asked { FinishReason::MaxNewTokens } else { FinishReason::ContextFull };
     for mut decoder in [lab.cached(), lab.uncached()] {
         let sequence = generate(&mut *decoder, &case)?;
         let came = sequence.tokens().len();
@@ -183,11 +179,7 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
             return Err(wrong_limit(lab, &what));
         }
     }
-    Ok(ContextLimit {
-        asked,
-        got,
-        finish_reason: reason.name(),
-    })
+    Ok(ContextLimit { asked, got, finish_reason: reason.name() })
 }
 
 /// A token after the last position is an error, never a panic or a silent crop.

@@ -47,16 +47,10 @@ fn time_plot(model: &ModelBench) -> Result<String, LabError> {
         stroke: Stroke::Dotted,
     };
     let cached = series.growth.map(|growth| growth.cached_time.all.exponent);
-    let uncached = series
-        .growth
-        .map(|growth| growth.uncached_time.all.exponent);
+    let uncached = series.growth.map(|growth| growth.uncached_time.all.exponent);
     let lines = [
-        line("without the cache", VERMILION, uncached, |row| {
-            row.uncached.total.median_ms
-        }),
-        line("with the cache", BLUE, cached, |row| {
-            row.cached.total.median_ms
-        }),
+        line("without the cache", VERMILION, uncached, |row| row.uncached.total.median_ms),
+        line("with the cache", BLUE, cached, |row| row.cached.total.median_ms),
     ];
     let lengths = lines[0].points.iter().map(X).collect();
     let chart = LineChart {
@@ -71,21 +65,15 @@ fn time_plot(model: &ModelBench) -> Result<String, LabError> {
 
 /// Speed-up against length, each model on its own and with random weights.
 fn speed_up_plot(models: &[ModelBench]) -> Result<String, LabError> {
-    let lines = models
-        .iter()
-        .zip(COLORS.into_iter().cycle())
-        .flat_map(|(model, color)| {
-            let line = |series: &LengthSeries, stroke| Line {
-                label: format!("{}, {}", model.name, series.subject),
-                color,
-                points: points(series, |row| row.speed_up),
-                stroke,
-            };
-            [
-                line(&model.timing.long, Stroke::Dotted),
-                line(&model.timing.trained, Stroke::Rings),
-            ]
-        });
+    let lines = models.iter().zip(COLORS.into_iter().cycle()).flat_map(|(model, color)| {
+        let line = |series: &LengthSeries, stroke| Line {
+            label: format!("{}, {}", model.name, series.subject),
+            color,
+            points: points(series, |row| row.speed_up),
+            stroke,
+        };
+        [line(&model.timing.long, Stroke::Dotted), line(&model.timing.trained, Stroke::Rings)]
+    });
     let lines: Vec<Line> = lines.collect();
     let chart = LineChart {
         title: "How many times faster with the cache",
@@ -101,28 +89,20 @@ fn speed_up_plot(models: &[ModelBench]) -> Result<String, LabError> {
 /// Memory against length for each number of key/value heads.
 fn memory_plot(model: &ModelBench) -> Result<String, LabError> {
     let memory = &model.proof.bytes;
-    let lines = memory
-        .sharing
-        .iter()
-        .zip([VERMILION, BLUE, GREEN])
-        .map(|(sharing, color)| {
-            let (name, kv_heads) = (sharing.name, sharing.kv_heads);
-            let is_own = kv_heads == memory.kv_heads;
-            let own = if is_own {
-                format!(": {}", model.name)
-            } else {
-                String::new()
-            };
-            let sizes = sharing.sizes.iter();
-            Line {
-                label: format!("{name}, g = {kv_heads}{own}"),
-                color,
-                points: sizes
-                    .map(|size| (size.tokens as f64, size.used_bytes as f64 / 1024.0))
-                    .collect(),
-                stroke: Stroke::Dotted,
-            }
-        });
+    let lines = memory.sharing.iter().zip([VERMILION, BLUE, GREEN]).map(|(sharing, color)| {
+        let (name, kv_heads) = (sharing.name, sharing.kv_heads);
+        let is_own = kv_heads == memory.kv_heads;
+        let own = if is_own { format!(": {}", model.name) } else { String::new() };
+        let sizes = sharing.sizes.iter();
+        Line {
+            label: format!("{name}, g = {kv_heads}{own}"),
+            color,
+            points: sizes
+                .map(|size| (size.tokens as f64, size.used_bytes as f64 / 1024.0))
+                .collect(),
+            stroke: Stroke::Dotted,
+        }
+    });
     let lines: Vec<Line> = lines.collect();
     let chart = LineChart {
         title: &format!(

@@ -41,9 +41,7 @@ pub(crate) fn prefill_timings(
     runs: usize,
 ) -> Result<Vec<PrefillTiming>, LabError> {
     let fitting = prompts.iter().filter(|prompt| **prompt <= lab.context());
-    fitting
-        .map(|prompt| prefill_timing(lab, *prompt, runs))
-        .collect()
+    fitting.map(|prompt| prefill_timing(lab, *prompt, runs)).collect()
 }
 
 fn prefill_timing(lab: &LabModel, prompt: usize, runs: usize) -> Result<PrefillTiming, LabError> {
@@ -57,12 +55,7 @@ fn prefill_timing(lab: &LabModel, prompt: usize, runs: usize) -> Result<PrefillT
     })?;
     let [cached, uncached] = [0, 1].map(|way| Spread::over(&runs, |run| run[way]));
     let ratio = cached.median_ms / uncached.median_ms;
-    Ok(PrefillTiming {
-        prompt,
-        cached,
-        uncached,
-        ratio,
-    })
+    Ok(PrefillTiming { prompt, cached, uncached, ratio })
 }
 
 /// The prefills as a table.
@@ -183,10 +176,7 @@ mod tests {
         let prompts: Vec<_> = timings.iter().map(|timing| timing.prompt).collect();
         assert_eq!(prompts, [1, 48]);
         for timing in &timings {
-            assert_eq!(
-                timing.ratio,
-                timing.cached.median_ms / timing.uncached.median_ms
-            );
+            assert_eq!(timing.ratio, timing.cached.median_ms / timing.uncached.median_ms);
         }
         assert_eq!(prefill_table(&timings).lines().count(), 4);
     }

@@ -29,13 +29,7 @@ const PLAIN: (f32, usize, f32) = (1.0, 0, 1.0);
 /// Values of top-p whose candidates are counted.
 const TOP_P: [f32; 4] = [0.5, 0.85, 0.9, 0.95];
 /// Steps that are shown, from the most peaked distribution to the flattest.
-const PLACES: [&str; 5] = [
-    "most peaked",
-    "lower quartile",
-    "median",
-    "upper quartile",
-    "flattest",
-];
+const PLACES: [&str; 5] = ["most peaked", "lower quartile", "median", "upper quartile", "flattest"];
 /// Characters of a text that the tables show.
 const SHOWN: usize = 16;
 
@@ -85,9 +79,7 @@ struct StepCandidates {
 pub(crate) fn sampling_lab(lab: &LabModel, samples: usize) -> Result<SamplingLab, LabError> {
     let (mut settings, mut steps, mut kept) = (Vec::new(), 0, Vec::new());
     for (temperature, top_k, top_p) in SETTINGS {
-        lab.note(format_args!(
-            "sampling: temperature {temperature}, top-k {top_k}, top-p {top_p}"
-        ));
+        lab.note(format_args!("sampling: temperature {temperature}, top-k {top_k}, top-p {top_p}"));
         let config = sampler(temperature, top_k, top_p);
         let sequences = lab.free_texts(&config, samples)?;
         settings.push(SettingSamples::of(lab, &config, &sequences)?);
@@ -97,12 +89,7 @@ pub(crate) fn sampling_lab(lab: &LabModel, samples: usize) -> Result<SamplingLab
             kept = candidates(lab, plain)?;
         }
     }
-    Ok(SamplingLab {
-        samples,
-        settings,
-        steps,
-        candidates: kept,
-    })
+    Ok(SamplingLab { samples, settings, steps, candidates: kept })
 }
 
 impl SettingSamples {
@@ -214,10 +201,7 @@ impl fmt::Display for SamplingLab {
                 settings
             ),
             count(self.steps),
-            table(
-                &format!(":step | entropy, nats | {keeps} | :after"),
-                candidates
-            )
+            table(&format!(":step | entropy, nats | {keeps} | :after"), candidates)
         )
     }
 }
@@ -247,10 +231,7 @@ mod tests {
         let mut lab = untrained();
         lab.on_progress = Arc::new(move |_| *counted.lock().unwrap() += 1);
         let result = sampling_lab(&lab, 6).unwrap();
-        assert_eq!(
-            (result.samples, *notes.lock().unwrap()),
-            (6, SETTINGS.len())
-        );
+        assert_eq!((result.samples, *notes.lock().unwrap()), (6, SETTINGS.len()));
         let row = |setting| {
             let found = SETTINGS.iter().position(|other| *other == setting);
             &result.settings[found.unwrap()]
@@ -297,14 +278,8 @@ mod tests {
         };
         let text = result.to_string();
         assert!(text.starts_with("30 free samples per row"), "{text}");
-        assert!(
-            text.contains("| 1.5 | 20 | off | 29 | 10% | -2.35 | 床前明月光 |"),
-            "{text}"
-        );
-        assert!(
-            text.contains("| median | 4.50 | 10 | 20 | 30 | 4,000 | ⏎床前 |"),
-            "{text}"
-        );
+        assert!(text.contains("| 1.5 | 20 | off | 29 | 10% | -2.35 | 床前明月光 |"), "{text}");
+        assert!(text.contains("| median | 4.50 | 10 | 20 | 30 | 4,000 | ⏎床前 |"), "{text}");
         assert!(text.contains("the 1,900 steps"));
     }
 
@@ -339,11 +314,7 @@ mod tests {
         let steps = (0..9).map(|lead| {
             let mut logits = vec![0.0; size];
             logits[0] = 2.0 * lead as f32;
-            PlainStep {
-                tokens: &tokens[..1 + lead % 3],
-                entropy: entropy(&logits),
-                logits,
-            }
+            PlainStep { tokens: &tokens[..1 + lead % 3], entropy: entropy(&logits), logits }
         });
         let rows = candidates(&lab, steps.collect()).unwrap();
         assert_eq!(rows.len(), PLACES.len());

@@ -29,11 +29,7 @@ pub(crate) fn untrained<'a>(
     config: impl Fn(usize) -> ModelConfig,
 ) -> LabModel {
     let vocabulary = Vocabulary::from_texts(texts);
-    let config = ModelConfig {
-        width: 16,
-        feed_forward_width: 64,
-        ..config(vocabulary.len())
-    };
+    let config = ModelConfig { width: 16, feed_forward_width: 64, ..config(vocabulary.len()) };
     lab(&config, &Weights::random(&config, 1), vocabulary)
 }
 
@@ -50,10 +46,7 @@ const TEXT: &str = "床前明月光，疑是地上霜。举头望山月，低头
 
 fn suite_lab() -> LabModel {
     let text = format!("{TEXT}水长天下");
-    untrained([text.as_str()], |size| ModelConfig {
-        layers: 2,
-        ..ModelConfig::tang_4l(size)
-    })
+    untrained([text.as_str()], |size| ModelConfig { layers: 2, ..ModelConfig::tang_4l(size) })
 }
 
 /// A model that keeps its notes.
@@ -109,10 +102,7 @@ fn runs_leave_nothing_behind_and_end_with_the_context() {
 fn a_kept_prefix_is_exact_and_costs_the_rest() {
     let reuse = prefix_reuse(&suite_lab(), 1).unwrap();
     let json = serde_json::to_value(&reuse).unwrap();
-    assert_eq!(
-        (&json["prefix"], &json["prompt"]),
-        (&96.into(), &100.into())
-    );
+    assert_eq!((&json["prefix"], &json["prompt"]), (&96.into(), &100.into()));
     assert_eq!(json["forwarded"], 4);
     assert_eq!(json["forwarded_without"], 100);
     // The prompt of 100 leaves 28 positions, and the last token needs none.
@@ -136,15 +126,8 @@ fn the_laboratory_proves_first_and_times_then() {
     let model = serde_json::to_value(&bench.models[0]).unwrap();
     assert_eq!(model["exactness"]["cases"], 24);
     assert_eq!(model["bytes"]["bytes_per_token"], 2 * 2 * 16 * 4);
-    let last = model["counting"]["rows"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap();
-    assert_eq!(
-        (&last["cached"], &last["uncached"]),
-        (&246.into(), &13_728.into())
-    );
+    let last = model["counting"]["rows"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["cached"], &last["uncached"]), (&246.into(), &13_728.into()));
     for series in ["trained", "long"] {
         for row in model["timing"][series]["rows"].as_array().unwrap() {
             let n = row["characters"].as_u64().unwrap();
@@ -165,16 +148,10 @@ fn the_laboratory_proves_first_and_times_then() {
         "prefix kept",
         "What sampling does",
     ]
-    .map(|part| {
-        page.find(part)
-            .unwrap_or_else(|| panic!("{part} is not in\n{page}"))
-    })
+    .map(|part| page.find(part).unwrap_or_else(|| panic!("{part} is not in\n{page}")))
     .into();
     assert!(places.is_sorted(), "{places:?}");
-    assert!(
-        !page[..places[1]].contains(" ms"),
-        "no time before exactness"
-    );
+    assert!(!page[..places[1]].contains(" ms"), "no time before exactness");
 
     let plots = bench.plots().unwrap();
     assert_eq!(plots.len(), 3);
@@ -254,14 +231,8 @@ fn a_model_that_is_sure_of_every_token() {
         let bench = bench_cache(&labs, BenchPlan::QUICK, provenance).unwrap();
         let batch = &bench.models[0].proof.batch;
         let json = serde_json::to_value(batch).unwrap();
-        assert_eq!(
-            (&json["draws"], &json["distinct_draws"]),
-            (&16.into(), &1.into())
-        );
-        assert!(
-            json["same_draws_probability"].as_f64().unwrap() > 0.99,
-            "{batch}"
-        );
+        assert_eq!((&json["draws"], &json["distinct_draws"]), (&16.into(), &1.into()));
+        assert!(json["same_draws_probability"].as_f64().unwrap() > 0.99, "{batch}");
         let page = bench.to_string();
         assert!(page.contains("all are the same 100 times in 100"), "{page}");
     }

@@ -83,12 +83,7 @@ pub(crate) fn timing(lab: &LabModel, plan: &BenchPlan) -> Result<Timing, LabErro
     let long = length_series(&random, subject, plan.long_lengths, plan.runs)?;
     lab.note("timing the prefill");
     let prefill = prefill_timings(lab, plan.prompts, plan.runs)?;
-    Ok(Timing {
-        runs: plan.runs,
-        trained,
-        long,
-        prefill,
-    })
+    Ok(Timing { runs: plan.runs, trained, long, prefill })
 }
 
 /// Times every length that the model has positions for, `runs` times after a warm-up.
@@ -98,19 +93,13 @@ pub(crate) fn length_series(
     lengths: &[usize],
     runs: usize,
 ) -> Result<LengthSeries, LabError> {
-    let fitting = lengths
-        .iter()
-        .filter(|characters| **characters <= lab.context());
+    let fitting = lengths.iter().filter(|characters| **characters <= lab.context());
     let rows = fitting.map(|characters| {
         lab.note(format_args!("timing {characters} characters ({subject})"));
         length_timing(|way| way.decoder(lab), lab.tolerance(), *characters, runs)
     });
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    Ok(LengthSeries {
-        subject,
-        growth: series_growth(&rows),
-        rows,
-    })
+    Ok(LengthSeries { subject, growth: series_growth(&rows), rows })
 }
 
 fn length_timing(
@@ -157,12 +146,7 @@ fn length_timing(
         }
     });
     let speed_up = uncached.total.median_ms / cached.total.median_ms;
-    Ok(LengthTiming {
-        characters,
-        cached,
-        uncached,
-        speed_up,
-    })
+    Ok(LengthTiming { characters, cached, uncached, speed_up })
 }
 
 impl LengthTiming {
@@ -191,16 +175,9 @@ impl LengthSeries {
         let rows = self.rows.iter().map(|row| {
             let (with, without) = (&row.cached, &row.uncached);
             let through = [with, without].map(|way| count(way.forwarded_tokens));
-            let (n, with, without, speed_up) = (
-                row.characters,
-                with.total,
-                without.total,
-                times(row.speed_up),
-            );
-            format!(
-                "{n} | {with} | {without} | {speed_up} | {} | {}",
-                through[0], through[1]
-            )
+            let (n, with, without, speed_up) =
+                (row.characters, with.total, without.total, times(row.speed_up));
+            format!("{n} | {with} | {without} | {speed_up} | {} | {}", through[0], through[1])
         });
         let header = "characters | with the cache, ms | without, ms | speed-up | tokens through the model, with | \
             without";
@@ -261,17 +238,9 @@ mod tests {
 
     #[test]
     fn texts_that_differ_give_no_time() {
-        let wrong = || FakeDecoder {
-            fault: Some((7, 3e4)),
-            ..FakeDecoder::default()
-        };
-        let error = length_timing(
-            pair(FakeDecoder::default, wrong),
-            Tolerance::ROUNDING,
-            10,
-            2,
-        )
-        .unwrap_err();
+        let wrong = || FakeDecoder { fault: Some((7, 3e4)), ..FakeDecoder::default() };
+        let error = length_timing(pair(FakeDecoder::default, wrong), Tolerance::ROUNDING, 10, 2)
+            .unwrap_err();
         assert!(matches!(error, LabError::TimedTexts(_)), "{error}");
         let message = error.to_string();
         let wanted = "timing 10 characters, run 0: the texts with the cache and without differ from token 7 on";
@@ -303,9 +272,8 @@ mod tests {
     fn work_that_the_formula_does_not_say_gives_no_time() {
         // The fake counts as the cache does, so it is wrong where there is none.
         let fake = FakeDecoder::default;
-        let error = length_timing(pair(fake, fake), Tolerance::ROUNDING, 10, 2)
-            .unwrap_err()
-            .to_string();
+        let error =
+            length_timing(pair(fake, fake), Tolerance::ROUNDING, 10, 2).unwrap_err().to_string();
         assert!(error.contains("10") && error.contains("55"), "{error}");
         assert!(error.contains("without the cache"), "{error}");
     }

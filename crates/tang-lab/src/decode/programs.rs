@@ -46,28 +46,18 @@ impl ColdStart {
             }
             wait(child)?;
         }
-        Ok(Self {
-            time: Spread::over(&times, |time| *time),
-            peak_bytes,
-        })
+        Ok(Self { time: Spread::over(&times, |time| *time), peak_bytes })
     }
 }
 
 fn start(command: &mut Command) -> Result<Child, LabError> {
-    let silent = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     silent.spawn().map_err(failed)
 }
 
 fn wait(mut child: Child) -> Result<(), LabError> {
     let status = child.wait().map_err(failed)?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(failed(status))
-    }
+    if status.success() { Ok(()) } else { Err(failed(status)) }
 }
 
 fn failed(reason: impl Display) -> LabError {
@@ -127,18 +117,10 @@ impl TorchScript {
             .map_err(|error| failed(error.to_string()))?;
         let last_line = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
-            text.trim_end()
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .to_owned()
+            text.trim_end().lines().last().unwrap_or_default().to_owned()
         };
         if !output.status.success() {
-            return Err(failed(format!(
-                "{}: {}",
-                output.status,
-                last_line(&output.stderr)
-            )));
+            return Err(failed(format!("{}: {}", output.status, last_line(&output.stderr))));
         }
         let line = last_line(&output.stdout);
         serde_json::from_str(&line).map_err(|error| failed(format!("it printed `{line}`: {error}")))

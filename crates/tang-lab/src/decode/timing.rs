@@ -85,31 +85,18 @@ pub(crate) fn decode_timing(lab: &LabModel, plan: &DecodePlan) -> Result<DecodeT
         let config = endless(plan.characters);
         let batches = plan.batches.iter();
         let batches = batches.map(|rows| milliseconds(|| lab.free_texts(&config, *rows)));
-        Ok(Round {
-            threads,
-            uncached,
-            batches: batches.collect::<Result<_, _>>()?,
-        })
+        Ok(Round { threads, uncached, batches: batches.collect::<Result<_, _>>()? })
     })?;
     let threads = counts.iter().enumerate().map(|(index, threads)| {
         let [floor, cached] =
             [0, 1].map(|i| Spread::over(&rounds, |round| round.threads[index][i]));
         let ratio = cached.median_ms / plan.characters as f64 / floor.median_ms;
-        ThreadTiming {
-            threads: *threads,
-            floor,
-            cached,
-            ratio,
-        }
+        ThreadTiming { threads: *threads, floor, cached, ratio }
     });
     let batches = plan.batches.iter().enumerate().map(|(index, rows)| {
         let time = Spread::over(&rounds, |round| round.batches[index]);
         let characters_per_second = (rows * plan.characters) as f64 / time.median_ms * 1e3;
-        BatchTiming {
-            rows: *rows,
-            time,
-            characters_per_second,
-        }
+        BatchTiming { rows: *rows, time, characters_per_second }
     });
     Ok(DecodeTiming {
         bytes_per_token: Bytes(size_of_val(weights.as_slice()) as u64),
@@ -161,12 +148,7 @@ mod tests {
 
     #[test]
     fn everything_is_timed() {
-        let plan = DecodePlan {
-            runs: 2,
-            starts: 1,
-            characters: 12,
-            batches: &[1, 3],
-        };
+        let plan = DecodePlan { runs: 2, starts: 1, characters: 12, batches: &[1, 3] };
         let timing = decode_timing(&small(ModelConfig::minimind_4l), &plan).unwrap();
         assert_eq!(timing.threads[0].threads, 1);
         let all = timing.threads.last().unwrap();
@@ -188,10 +170,7 @@ mod tests {
         };
         let bytes = |config: &ModelConfig| 4 * weights_per_token(config);
         assert_eq!(bytes(&gpt2), 4 * (all(&gpt2) - 128 * 128));
-        let untied = ModelConfig {
-            tied_head: false,
-            ..ModelConfig::minimind_4l(100)
-        };
+        let untied = ModelConfig { tied_head: false, ..ModelConfig::minimind_4l(100) };
         assert_eq!(bytes(&untied), 4 * (all(&untied) - 100 * 128));
     }
 

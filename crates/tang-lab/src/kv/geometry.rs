@@ -81,13 +81,7 @@ impl KvGeometry {
     ///
     /// [`LabError::Input`] if they are 2^64 or more.
     pub fn bytes_per_token(&self) -> Result<Bytes, LabError> {
-        let factors = [
-            2,
-            self.layers,
-            self.kv_heads,
-            self.head_dim,
-            self.dtype.bytes(),
-        ];
+        let factors = [2, self.layers, self.kv_heads, self.head_dim, self.dtype.bytes()];
         product("bytes of cache per token", &factors).map(Bytes)
     }
 
@@ -129,10 +123,7 @@ impl KvGeometry {
         }
         counts.sort_unstable_by(|a, b| b.cmp(a));
         counts.dedup();
-        counts
-            .into_iter()
-            .map(|kv_heads| Self { kv_heads, ..*self })
-            .collect()
+        counts.into_iter().map(|kv_heads| Self { kv_heads, ..*self }).collect()
     }
 
     /// The name of this sharing of key/value heads: multi-head, grouped-query (Ainslie et al.,
@@ -183,9 +174,7 @@ pub(crate) fn product(what: &str, factors: &[u64]) -> Result<u64, LabError> {
 
 fn sum_of_products(what: &str, products: &[&[u64]]) -> Result<u64, LabError> {
     let product = |factors: &&[u64]| factors.iter().try_fold(1_u64, |a, b| a.checked_mul(*b));
-    let sum = products
-        .iter()
-        .try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
+    let sum = products.iter().try_fold(0_u64, |sum, factors| sum.checked_add(product(factors)?));
     sum.ok_or_else(|| {
         let about = |factors: &&[u64]| factors.iter().map(|factor| *factor as f64).product::<f64>();
         let number: f64 = products.iter().map(about).sum();
@@ -202,14 +191,7 @@ mod tests {
     use super::*;
 
     fn geometry([layers, width, heads, kv_heads, head_dim]: [u64; 5]) -> KvGeometry {
-        KvGeometry {
-            layers,
-            width,
-            heads,
-            kv_heads,
-            head_dim,
-            dtype: Dtype::F16,
-        }
+        KvGeometry { layers, width, heads, kv_heads, head_dim, dtype: Dtype::F16 }
     }
 
     #[test]
@@ -221,20 +203,16 @@ mod tests {
             ([32, 4096, 0, 8, 128], "query heads is 0"),
             ([32, 4096, 32, 0, 128], "key/value heads is 0"),
             ([32, 4096, 32, 8, 0], "width of a head is 0"),
-            (
-                [32, 4096, 32, 5, 128],
-                "query heads, 32, is not divisible by 5 key/value heads",
-            ),
+            ([32, 4096, 32, 5, 128], "query heads, 32, is not divisible by 5 key/value heads"),
             ([32, 4096, 32, 64, 128], "not divisible by 64"),
         ] {
             let error = geometry(sizes).validate().unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
         assert_eq!(KvGeometry::shared_width(4096, 32).unwrap(), 128);
-        for (heads, wanted) in [
-            (24, "the width, 4096, is not divisible by 24 query heads"),
-            (0, "query heads is 0"),
-        ] {
+        for (heads, wanted) in
+            [(24, "the width, 4096, is not divisible by 24 query heads"), (0, "query heads is 0")]
+        {
             let error = KvGeometry::shared_width(4096, heads).unwrap_err();
             assert!(error.to_string().contains(wanted), "{error}");
         }
@@ -261,10 +239,7 @@ mod tests {
             assert!(error.to_string().contains("more than can be counted"));
         }
         let message = huge.weight_bytes().unwrap_err().to_string();
-        assert!(
-            message.contains("about 1.5e59 bytes of weights"),
-            "{message}"
-        );
+        assert!(message.contains("about 1.5e59 bytes of weights"), "{message}");
     }
 
     #[test]
@@ -291,10 +266,7 @@ mod tests {
             variants.iter().map(row).collect::<Vec<_>>()
         };
         assert_eq!(counts(32, 32), [(32, "MHA"), (8, "GQA"), (1, "MQA")]);
-        assert_eq!(
-            counts(64, 8),
-            [(64, "MHA"), (16, "GQA"), (8, "GQA"), (1, "MQA")]
-        );
+        assert_eq!(counts(64, 8), [(64, "MHA"), (16, "GQA"), (8, "GQA"), (1, "MQA")]);
         assert_eq!(counts(4, 2), [(4, "MHA"), (2, "GQA"), (1, "MQA")]);
         assert_eq!(counts(1, 1), [(1, "MHA")]);
     }

@@ -80,27 +80,14 @@ impl KvPreset {
         ];
         let published = published.map(|(name, sizes, dtype, context)| {
             let [layers, width, heads, kv_heads, head_dim] = sizes;
-            let geometry = KvGeometry {
-                layers,
-                width,
-                heads,
-                kv_heads,
-                head_dim,
-                dtype,
-            };
+            let geometry = KvGeometry { layers, width, heads, kv_heads, head_dim, dtype };
             (name, Self { geometry, context })
         });
         let own = ModelPreset::ALL.map(|preset| {
             // The size of the vocabulary has no part in the cache.
             let config = preset.config(1);
             let context = config.context as u64;
-            (
-                preset.name(),
-                Self {
-                    geometry: KvGeometry::from(&config),
-                    context,
-                },
-            )
+            (preset.name(), Self { geometry: KvGeometry::from(&config), context })
         });
         published.into_iter().chain(own).collect()
     }
@@ -147,9 +134,6 @@ mod tests {
         }
         assert_eq!(Dtype::ALL.map(|(_, (_, bytes))| bytes), [4, 2, 2, 1]);
         let error = "f64".parse::<Dtype>().unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "no number format `f64`: use one of f32, f16, bf16, int8"
-        );
+        assert_eq!(error, "no number format `f64`: use one of f32, f16, bf16, int8");
     }
 }

@@ -80,10 +80,7 @@ impl Axis {
 
     /// From 0 to `room` times the largest value.
     pub fn from_zero(label: &'static str, lines: &[Line], value: Coordinate, room: f64) -> Self {
-        Self::linear(
-            label,
-            0.0..room * extent(lines, value).end.max(f64::MIN_POSITIVE),
-        )
+        Self::linear(label, 0.0..room * extent(lines, value).end.max(f64::MIN_POSITIVE))
     }
 
     /// A little beyond all values.
@@ -106,12 +103,7 @@ impl Axis {
         let Range { start, end } = extent(lines, value);
         let range = start / margin..end * margin;
         marks.retain(|mark| range.contains(mark));
-        Self {
-            label,
-            range,
-            marks,
-            is_logarithmic: true,
-        }
+        Self { label, range, marks, is_logarithmic: true }
     }
 }
 
@@ -127,11 +119,7 @@ impl Ranged for Axis {
 
     fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
         let scaled = |value: f64| {
-            if self.is_logarithmic {
-                value.ln()
-            } else {
-                value
-            }
+            if self.is_logarithmic { value.ln() } else { value }
         };
         let (low, high) = (scaled(self.range.start), scaled(self.range.end));
         let part = (scaled(*value) - low) / (high - low);
@@ -139,11 +127,7 @@ impl Ranged for Axis {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        if hint.weight().allow_light_points() {
-            Vec::new()
-        } else {
-            self.marks.clone()
-        }
+        if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
     }
 
     fn range(&self) -> Range<f64> {
@@ -275,12 +259,7 @@ pub fn loss_curve(points: &[CurvePoint]) -> Result<String, LabError> {
     };
     let lines = [
         line("training", BLUE, training.collect(), Stroke::Thin),
-        line(
-            "validation",
-            VERMILION,
-            validation.collect(),
-            Stroke::Dotted,
-        ),
+        line("validation", VERMILION, validation.collect(), Stroke::Dotted),
     ];
     loss_chart("Loss while training", "optimiser steps", &lines)
 }
@@ -344,20 +323,12 @@ mod tests {
     }
 
     fn point(step: usize, train: f64, validation: Option<f64>) -> CurvePoint {
-        CurvePoint {
-            step,
-            train,
-            validation,
-        }
+        CurvePoint { step, train, validation }
     }
 
     #[test]
     fn draws_both_losses() {
-        let points = [
-            point(10, 8.0, None),
-            point(20, 6.0, Some(6.2)),
-            point(30, 5.0, Some(5.5)),
-        ];
+        let points = [point(10, 8.0, None), point(20, 6.0, Some(6.2)), point(30, 5.0, Some(5.5))];
         let svg = loss_curve(&points).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
         for label in ["training", "validation", "nats per character"] {

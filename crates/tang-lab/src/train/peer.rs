@@ -73,28 +73,19 @@ impl Peer {
         log: &Path,
     ) -> Result<Vec<LossPoint>, LabError> {
         let file = File::create_new(log).map_err(LabError::file("create", log))?;
-        let status = self
-            .command(corpus, steps, every, tokens)
-            .stdout(file)
-            .status();
+        let status = self.command(corpus, steps, every, tokens).stdout(file).status();
         self.succeeded(status.map_err(|error| self.cannot_start(error))?)?;
         loss_points(log)
     }
 
     fn command(&self, corpus: &Path, steps: usize, every: usize, tokens: usize) -> Command {
-        let numbers = [
-            ("--steps", steps),
-            ("--every", every),
-            ("--rows", tokens / ROW),
-        ];
+        let numbers = [("--steps", steps), ("--every", every), ("--rows", tokens / ROW)];
         let mut command = Command::new(&self.words[0]);
         command
             .args(&self.words[1..])
             .args([corpus.join("train.txt"), corpus.join("val.txt")])
             .args(
-                numbers
-                    .iter()
-                    .flat_map(|(name, number)| [(*name).to_owned(), number.to_string()]),
+                numbers.iter().flat_map(|(name, number)| [(*name).to_owned(), number.to_string()]),
             )
             .stderr(Stdio::inherit());
         command
@@ -105,11 +96,7 @@ impl Peer {
     }
 
     fn succeeded(&self, status: ExitStatus) -> Result<(), LabError> {
-        if status.success() {
-            Ok(())
-        } else {
-            Err(self.failed(&format!("failed: {status}")))
-        }
+        if status.success() { Ok(()) } else { Err(self.failed(&format!("failed: {status}"))) }
     }
 
     fn failed(&self, what: &str) -> LabError {
@@ -180,9 +167,7 @@ mod tests {
             |mutator| mutator.text(log.as_bytes()),
             |bytes| {
                 fs::write(&path, bytes).unwrap();
-                loss_points(&path)
-                    .map(drop)
-                    .map_err(|error| format!("{error:#}"))
+                loss_points(&path).map(drop).map_err(|error| format!("{error:#}"))
             },
         );
     }
@@ -199,16 +184,9 @@ mod tests {
 {"step": 5, "train_seconds": 1.5, "tokens_per_second": 9.0, "train_loss": 3.0}
 "#;
         let last = r#"{"step": 10, "train_seconds": 3, "tokens_per_second": 9.5, "val_nats_per_char": 4.5}"#;
-        let point = LossPoint {
-            step: 10,
-            train_seconds: 3.0,
-            val_nats_per_char: 4.5,
-        };
+        let point = LossPoint { step: 10, train_seconds: 3.0, val_nats_per_char: 4.5 };
         assert_eq!(losses(&format!("{header}{last}\n")).unwrap(), [point]);
-        for (text, wanted) in [
-            ("{\"step\": 1}", "not a report"),
-            (header, "no validation loss"),
-        ] {
+        for (text, wanted) in [("{\"step\": 1}", "not a report"), (header, "no validation loss")] {
             let error = losses(text).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }

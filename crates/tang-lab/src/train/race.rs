@@ -88,21 +88,11 @@ impl BenchTrain {
         };
         let goal = last("the peer", &peer)?.val_nats_per_char;
         let folder = plan.run_folder();
-        let config = TrainConfig {
-            evaluate_every: EVALUATE_EVERY,
-            ..Preset::Quick.config()
-        };
+        let config = TrainConfig { evaluate_every: EVALUATE_EVERY, ..Preset::Quick.config() };
         let mut trainer = plan.start(config, split, &folder)?;
-        on_progress(&format!(
-            "training into {} until the loss is {goal:.4}",
-            folder.display()
-        ));
-        let mut watch = RaceWatch {
-            watch: watch(&trainer),
-            goal,
-            is_reached: false,
-            points: Vec::new(),
-        };
+        on_progress(&format!("training into {} until the loss is {goal:.4}", folder.display()));
+        let mut watch =
+            RaceWatch { watch: watch(&trainer), goal, is_reached: false, points: Vec::new() };
         trainer.run(&mut watch)?;
         self.race = Some(Race::new(watch.points, peer)?);
         Ok(())
@@ -125,11 +115,7 @@ struct RaceWatch {
 impl Observer for RaceWatch {
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()> {
         let flow = self.watch.on_step(report);
-        if self.is_reached {
-            ControlFlow::Break(())
-        } else {
-            flow
-        }
+        if self.is_reached { ControlFlow::Break(()) } else { flow }
     }
 
     fn on_evaluation(
@@ -155,14 +141,7 @@ impl Race {
         let is_reached = |point: &&LossPoint| point.val_nats_per_char <= goal.val_nats_per_char;
         let reached = ours.iter().find(is_reached).copied();
         let speed_up = reached.map(|point| goal.train_seconds / point.train_seconds);
-        Ok(Self {
-            goal,
-            reached,
-            speed_up,
-            end,
-            ours,
-            peer,
-        })
+        Ok(Self { goal, reached, speed_up, end, ours, peer })
     }
 
     /// Both curves as SVG.
@@ -176,10 +155,7 @@ impl Race {
                 stroke: Stroke::Dotted,
             }
         };
-        let lines = [
-            line("tang train", BLUE, &self.ours),
-            line("peer", VERMILION, &self.peer),
-        ];
+        let lines = [line("tang train", BLUE, &self.ours), line("peer", VERMILION, &self.peer)];
         let title = "Validation loss against training time";
         loss_chart(title, "minutes of training, evaluation apart", &lines)
     }
@@ -199,11 +175,7 @@ impl fmt::Display for Race {
             return write!(f, "is at {}: {speed_up:.2}x as fast.", at(point));
         }
         let above = self.end.val_nats_per_char - self.goal.val_nats_per_char;
-        write!(
-            f,
-            "does not get there: it ends at {}, {above:.4} above.",
-            at(self.end)
-        )
+        write!(f, "does not get there: it ends at {}, {above:.4} above.", at(self.end))
     }
 }
 
@@ -227,14 +199,8 @@ mod tests {
         assert_eq!(race.reached.map(|point| point.step), Some(2));
         assert_eq!(race.speed_up, Some(2.0));
         let text = race.to_string();
-        assert!(
-            text.contains("ends at 5.0000 nats per character after 4.0 minutes"),
-            "{text}"
-        );
-        assert!(
-            text.contains("after 2.0 minutes of training, step 2: 2.00x"),
-            "{text}"
-        );
+        assert!(text.contains("ends at 5.0000 nats per character after 4.0 minutes"), "{text}");
+        assert!(text.contains("after 2.0 minutes of training, step 2: 2.00x"), "{text}");
         let svg = race.plot().unwrap();
         assert_eq!(svg.matches("<circle").count(), 7);
     }
@@ -244,10 +210,7 @@ mod tests {
         let race = Race::new(points(&[6.0, 5.25]), points(&[5.0])).unwrap();
         assert_eq!((race.reached, race.speed_up), (None, None));
         let text = race.to_string();
-        assert!(
-            text.contains("does not get there: it ends at 5.2500"),
-            "{text}"
-        );
+        assert!(text.contains("does not get there: it ends at 5.2500"), "{text}");
         assert!(text.ends_with("step 2, 0.2500 above."), "{text}");
         assert!(Race::new(Vec::new(), points(&[5.0])).is_err());
     }

@@ -102,16 +102,9 @@ impl MatmulPeak {
         let pools = part_pools()?;
         let products = products(config).map(|(what, shape, transposed, share)| {
             let speeds = (0..runs).map(|_| gflops(pools, shape, transposed));
-            ProductSpeed {
-                what,
-                shape,
-                share,
-                gflops: speeds.fold(0.0, f64::max),
-            }
+            ProductSpeed { what, shape, share, gflops: speeds.fold(0.0, f64::max) }
         });
-        Ok(Self {
-            products: products.into(),
-        })
+        Ok(Self { products: products.into() })
     }
 
     /// Takes over the better speeds of another measurement of the same products.
@@ -252,34 +245,22 @@ mod tests {
             share: 0.5,
             gflops,
         };
-        let peak = MatmulPeak {
-            products: vec![product(100.0), product(200.0)],
-        };
+        let peak = MatmulPeak { products: vec![product(100.0), product(200.0)] };
         let config = ModelConfig::tang_4l(6289);
         let text = Utilization::new(&config, 0, 1e4, peak).to_string();
         let wanted = "10,000 tokens/s x 9.55 MFLOP = 95 GFLOP/s: 48 % of the 200 GFLOP/s of the fastest product \
             below, and 72 % of the 133 ";
         assert!(text.contains(wanted), "{text}");
-        assert!(
-            text.contains("| output head | [512, 128] x [128, 6289] | 50.0 | 100 |"),
-            "{text}"
-        );
+        assert!(text.contains("| output head | [512, 128] x [128, 6289] | 50.0 | 100 |"), "{text}");
     }
 
     #[test]
     fn the_best_of_several_measurements_counts() {
-        let config = ModelConfig {
-            width: 16,
-            feed_forward_width: 32,
-            ..ModelConfig::tang_4l(40)
-        };
+        let config = ModelConfig { width: 16, feed_forward_width: 32, ..ModelConfig::tang_4l(40) };
         let mut peak = MatmulPeak::measure(&config, 1).unwrap();
         assert!(peak.products.iter().all(|product| product.gflops > 0.0));
         let shapes: Vec<_> = peak.products.iter().map(|product| product.shape).collect();
-        assert_eq!(
-            shapes[..3],
-            [[2048, 16, 32], [2048, 32, 16], [16, 2048, 32]]
-        );
+        assert_eq!(shapes[..3], [[2048, 16, 32], [2048, 32, 16], [16, 2048, 32]]);
         assert_eq!(shapes[3..], [[512, 16, 40], [512, 40, 16], [40, 512, 16]]);
 
         let shares: f64 = peak.products.iter().map(|product| product.share).sum();

@@ -93,10 +93,7 @@ fn read(lab: &LabModel, number: usize, text: &str) -> Result<Poem, GenerateError
     let nats = |(row, token): (usize, &_)| (-logits.log_prob(row, *token), *token);
     let (all, tokens): (Vec<f64>, Vec<_>) = tokens[1..].iter().enumerate().map(nats).unzip();
     // The form forces marks and newline, as it does where poems are written.
-    let free = all
-        .iter()
-        .zip(tokens)
-        .filter(|(_, token)| lab.vocabulary.is_han(*token));
+    let free = all.iter().zip(tokens).filter(|(_, token)| lab.vocabulary.is_han(*token));
     let free: Vec<f64> = free.map(|(nats, _)| *nats).collect();
     Ok(Poem {
         number,
@@ -246,12 +243,8 @@ mod tests {
         set.refuse(nothing(3), 1).unwrap();
         set.refuse(nothing(5), 1).unwrap();
         set.refuse(nothing(3), 2).unwrap();
-        set.refuse(GenerateError::FewRhymes { have: 1, want: 16 }, 5)
-            .unwrap();
-        assert_eq!(
-            set.refusals.values().copied().collect::<Vec<_>>(),
-            [3, 1, 5]
-        );
+        set.refuse(GenerateError::FewRhymes { have: 1, want: 16 }, 5).unwrap();
+        assert_eq!(set.refusals.values().copied().collect::<Vec<_>>(), [3, 1, 5]);
         let first = set.refusals.keys().next().unwrap();
         assert_eq!(*first, nothing(3).to_string());
     }

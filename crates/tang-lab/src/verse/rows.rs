@@ -74,19 +74,13 @@ impl Distinct {
             pairs.extend(line.windows(2).map(|pair| (pair[0], pair[1])));
             singles.extend(line);
         }
-        Self {
-            distinct_1: different(&singles),
-            distinct_2: different(&pairs),
-        }
+        Self { distinct_1: different(&singles), distinct_2: different(&pairs) }
     }
 }
 
 fn different<T: Eq + Hash>(all: &[T]) -> Share {
     let part = all.iter().collect::<HashSet<_>>().len();
-    Share {
-        part,
-        whole: all.len(),
-    }
+    Share { part, whole: all.len() }
 }
 
 /// The share of items that count.
@@ -116,9 +110,7 @@ impl EvalRow {
             scores.add(check(text).as_ref());
         }
         let has_heads = |heads: &[String]| {
-            share(&set.poems, |poem| {
-                heads_match(&poem.text, &heads[poem.number])
-            })
+            share(&set.poems, |poem| heads_match(&poem.text, &heads[poem.number]))
         };
         let poems = set.poems.len();
         let mean = |nats: fn(&Poem) -> Option<f64>| {
@@ -136,9 +128,7 @@ impl EvalRow {
             nats_per_char: mean(|poem| Some(poem.nats_per_char)),
             nats_per_free_char: form.and_then(|_| mean(|poem| poem.nats_per_free_char)),
             distinct: None,
-            copied_lines: share(set.texts().flat_map(lines), |line| {
-                training_lines.contains(line)
-            }),
+            copied_lines: share(set.texts().flat_map(lines), |line| training_lines.contains(line)),
             duplicates: poems - set.texts().collect::<HashSet<_>>().len(),
             ms_per_poem: seconds.map(|seconds| 1e3 * seconds / poems as f64),
         }
@@ -266,10 +256,7 @@ mod tests {
             nats_per_char: number as f64,
             nats_per_free_char: (number > 0).then_some(5.0),
         };
-        PoemSet {
-            poems: texts.iter().enumerate().map(poem).collect(),
-            ..PoemSet::default()
-        }
+        PoemSet { poems: texts.iter().enumerate().map(poem).collect(), ..PoemSet::default() }
     }
 
     fn row(form: Option<Form>, texts: &[&str]) -> EvalRow {
@@ -304,12 +291,9 @@ mod tests {
 
     #[test]
     fn an_acrostic_is_read_in_the_text() {
-        for (heads, wanted) in [
-            ("白黄欲更", true),
-            ("白黄欲", false),
-            ("白黄更欲", false),
-            ("白黄欲更上", false),
-        ] {
+        for (heads, wanted) in
+            [("白黄欲更", true), ("白黄欲", false), ("白黄更欲", false), ("白黄欲更上", false)]
+        {
             assert_eq!(heads_match(GOOD, heads), wanted, "{heads}");
         }
         let mut poems = set(&[GOOD, BAD]);

@@ -11,10 +11,7 @@ use super::*;
 use crate::cache::tests::{small, untrained};
 
 fn lab<'a>(texts: impl IntoIterator<Item = &'a str>) -> LabModel {
-    untrained(texts, |size| ModelConfig {
-        layers: 1,
-        ..ModelConfig::tang_4l(size)
-    })
+    untrained(texts, |size| ModelConfig { layers: 1, ..ModelConfig::tang_4l(size) })
 }
 
 fn sample() -> Split {
@@ -53,19 +50,10 @@ fn held_out_poems_are_read_as_they_stand() {
         open: true,
         ..options(Form::QiJue)
     });
-    let real: Vec<&EvalRow> = eval
-        .rows
-        .iter()
-        .filter(|row| row.name == "held-out")
-        .collect();
+    let real: Vec<&EvalRow> = eval.rows.iter().filter(|row| row.name == "held-out").collect();
     let poems: Vec<usize> = real.iter().map(|row| row.poems).collect();
     let split = sample();
-    let of = |form| {
-        split
-            .validation
-            .iter()
-            .filter(move |poem| Form::of(poem) == Some(form))
-    };
+    let of = |form| split.validation.iter().filter(move |poem| Form::of(poem) == Some(form));
     assert_eq!(poems[..4], Form::ALL.map(|form| of(form).count()));
     assert_eq!(poems[4], split.validation.len());
     for row in real.into_iter().filter(|row| row.poems > 0) {
@@ -91,11 +79,7 @@ fn constrained_poems_keep_what_they_are_asked_to() {
         assert_eq!(free.scores.whole.part, 0, "chance alone hardly keeps rules");
         for name in ["regulated", "regulated, no repeat", "regulated acrostic"] {
             let row = row(&eval, name);
-            assert_eq!(
-                (row.poems, row.scores.strict.part),
-                (5, 5),
-                "{form}, {name}"
-            );
+            assert_eq!((row.poems, row.scores.strict.part), (5, 5), "{form}, {name}");
         }
         let acrostic = row(&eval, "regulated acrostic").acrostic.unwrap();
         assert_eq!((acrostic.part, acrostic.whole), (5, 5));
@@ -108,10 +92,7 @@ fn constrained_poems_keep_what_they_are_asked_to() {
 #[test]
 fn the_seed_decides_and_searches_find_likelier_poems() {
     let untimed = |search| {
-        let mut eval = evaluated(&EvalOptions {
-            search,
-            ..options(Form::WuJue)
-        });
+        let mut eval = evaluated(&EvalOptions { search, ..options(Form::WuJue) });
         for row in &mut eval.rows {
             row.ms_per_poem = None;
         }
@@ -136,10 +117,9 @@ fn what_a_small_vocabulary_cannot_write_is_counted() {
     let lab = lab(["床前明月光，疑是地上霜。举头望山月，低头思故乡。"]);
     let eval = eval(&lab, &sample(), &options(Form::WuJue)).unwrap();
     assert_eq!(row(&eval, "form only").poems, 5);
-    for (name, reason) in [
-        ("regulated", "the rhyme needs"),
-        ("regulated acrostic", "not in the vocabulary"),
-    ] {
+    for (name, reason) in
+        [("regulated", "the rhyme needs"), ("regulated acrostic", "not in the vocabulary")]
+    {
         let row = row(&eval, name);
         assert_eq!((row.poems, row.refused()), (0, 5), "{name}");
         assert!(row.refusals.keys().all(|message| message.contains(reason)));
@@ -148,26 +128,17 @@ fn what_a_small_vocabulary_cannot_write_is_counted() {
     let real = row(&eval, "held-out");
     assert!(real.poems == 0 && real.refused() > 0);
     let text = eval.to_string();
-    assert!(
-        text.contains("五绝, regulated: 5 refused: the rhyme needs"),
-        "{text}"
-    );
+    assert!(text.contains("五绝, regulated: 5 refused: the rhyme needs"), "{text}");
 }
 
 #[test]
 fn a_bad_setting_is_an_error() {
     let options = EvalOptions {
-        config: GenerationConfig {
-            temperature: -1.0,
-            ..GenerationConfig::default()
-        },
+        config: GenerationConfig { temperature: -1.0, ..GenerationConfig::default() },
         ..options(Form::QiJue)
     };
     let error = eval(&lab(["春"]), &sample(), &options).unwrap_err();
-    assert!(
-        error.to_string().starts_with("temperature is -1"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("temperature is -1"), "{error}");
 }
 
 #[test]

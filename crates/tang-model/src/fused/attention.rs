@@ -32,13 +32,7 @@ pub(crate) fn self_attention(projection: Tensor<3>, heads: usize, kv_heads: usiz
 }
 
 fn composed(projection: Tensor<3>, shape: AttentionShape) -> Tensor<3> {
-    let AttentionShape {
-        batch,
-        length,
-        heads,
-        kv_heads,
-        head_dim,
-    } = shape;
+    let AttentionShape { batch, length, heads, kv_heads, head_dim } = shape;
     let all = projection.reshape([batch, length, heads + 2 * kv_heads, head_dim]);
     let all = all.swap_dims(1, 2);
     let part = |start: usize, count: usize| {
@@ -49,16 +43,11 @@ fn composed(projection: Tensor<3>, shape: AttentionShape) -> Tensor<3> {
         let part = part.expand([batch, count, group, length, head_dim]);
         part.reshape([batch, heads, length, head_dim])
     };
-    let options = AttentionModuleOptions {
-        is_causal: true,
-        ..Default::default()
-    };
+    let options = AttentionModuleOptions { is_causal: true, ..Default::default() };
     let key = part(heads, kv_heads);
     let value = part(heads + kv_heads, kv_heads);
     let attended = module::attention(part(0, heads), key, value, None, None, options);
-    attended
-        .swap_dims(1, 2)
-        .reshape([batch, length, heads * head_dim])
+    attended.swap_dims(1, 2).reshape([batch, length, heads * head_dim])
 }
 
 #[derive(Debug)]
@@ -71,10 +60,7 @@ impl Operation<1> for SelfAttention {
         let Self(shape) = self;
         let attended = tang_kernels::attention(floats(&projection), *shape);
         let width = shape.heads * shape.head_dim;
-        (
-            tensor(attended, [shape.batch, shape.length, width]),
-            projection,
-        )
+        (tensor(attended, [shape.batch, shape.length, width]), projection)
     }
 
     fn backward(self, projection: FlexTensor, gradient: FlexTensor) -> [FlexTensor; 1] {
@@ -92,20 +78,10 @@ mod tests {
     #[test]
     fn equals_the_composed_form() {
         // Lengths around the edges of tiles; one key/value head per head, shared ones, wide heads.
-        for (length, heads, kv_heads, head_dim) in [
-            (1, 4, 4, 8),
-            (7, 4, 4, 32),
-            (33, 4, 2, 16),
-            (128, 2, 1, 32),
-            (41, 1, 1, 64),
-        ] {
-            let shape = AttentionShape {
-                batch: 2,
-                length,
-                heads,
-                kv_heads,
-                head_dim,
-            };
+        for (length, heads, kv_heads, head_dim) in
+            [(1, 4, 4, 8), (7, 4, 4, 32), (33, 4, 2, 16), (128, 2, 1, 32), (41, 1, 1, 64)]
+        {
+            let shape = AttentionShape { batch: 2, length, heads, kv_heads, head_dim };
             assert_same(
                 [[2, length, (heads + 2 * kv_heads) * head_dim]],
                 |[x]| self_attention(x, heads, kv_heads),

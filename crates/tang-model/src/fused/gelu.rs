@@ -10,11 +10,7 @@ use crate::device::is_cpu;
 
 /// GELU in its tanh form, `gelu_new` at Hugging Face, of each number (see [`tang_kernels::gelu`]).
 pub(crate) fn gelu(x: Tensor<3>) -> Tensor<3> {
-    if is_cpu(&x.device()) {
-        run(Gelu, [x.into_dispatch()])
-    } else {
-        composed(x)
-    }
+    if is_cpu(&x.device()) { run(Gelu, [x.into_dispatch()]) } else { composed(x) }
 }
 
 /// x sigmoid(x (a + b x^2)), a = 2 sqrt(2 / pi), b = 0.044715 a.

@@ -58,11 +58,7 @@ impl Operation<3> for Linear {
         let of_bias = tang_kernels::sum_of_rows(floats(&gradient), outputs);
         let of_x = Flex::float_matmul(gradient.clone(), Flex::float_swap_dims(weight, 0, 1));
         let of_weight = Flex::float_matmul(Flex::float_swap_dims(rows(x), 0, 1), gradient);
-        [
-            Flex::float_reshape(of_x, shape),
-            of_weight,
-            tensor(of_bias, [outputs]),
-        ]
+        [Flex::float_reshape(of_x, shape), of_weight, tensor(of_bias, [outputs])]
     }
 }
 

@@ -39,10 +39,7 @@ fn composed(projection: Tensor<3>, cos: Tensor<3>, sin: Tensor<3>, heads: usize)
     let [cos, sin] = [cos, sin].map(|table| table.reshape([texts, length, 1, half]));
     let pairs = projection.clone().narrow(2, 0, rotated);
     let pairs = pairs.reshape([batch, length, heads, 2 * half]);
-    let (a, b) = (
-        pairs.clone().narrow(3, 0, half),
-        pairs.narrow(3, half, half),
-    );
+    let (a, b) = (pairs.clone().narrow(3, 0, half), pairs.narrow(3, half, half));
     let first = a.clone() * cos.clone() - b.clone() * sin.clone();
     let second = b * cos + a * sin;
     let pairs = Tensor::cat(vec![first, second], 3).reshape([batch, length, rotated]);
@@ -62,11 +59,7 @@ impl Rotation {
     fn rotate(&self, sign: f32, projection: FlexTensor) -> FlexTensor {
         let [_, _, columns] = projection.shape().dims();
         let [_, _, half] = self.cos.shape().dims();
-        let rotary = Rotary {
-            cos: floats(&self.cos),
-            sin: floats(&self.sin),
-            head_dim: 2 * half,
-        };
+        let rotary = Rotary { cos: floats(&self.cos), sin: floats(&self.sin), head_dim: 2 * half };
         let kernel = |x: &mut [f32]| rotary.rotate(sign, x, columns, self.heads);
         change(projection, kernel).0
     }
@@ -95,11 +88,7 @@ mod tests {
         for (texts, half) in [(1, 16), (3, 5)] {
             let tables = |x: &Tensor<3>| {
                 let tables = [1.0, 2.0].map(|seed| numbers([texts, 7, half], seed));
-                if x.is_autodiff() {
-                    tables
-                } else {
-                    tables.map(Tensor::inner)
-                }
+                if x.is_autodiff() { tables } else { tables.map(Tensor::inner) }
             };
             let with = |form: fn(Tensor<3>, Tensor<3>, Tensor<3>, usize) -> Tensor<3>| {
                 move |[x]: [Tensor<3>; 1]| {

@@ -95,10 +95,10 @@ impl SelfAttention {
             .reshape([batch, heads, length, places])
             .mask_fill(hidden.expand([batch, heads, length, places]), HIDDEN);
         let weights = softmax(scores, 3).reshape([batch, kv_heads, rows, places]);
-        weights
-            .matmul(values)
-            .reshape([batch, heads, length, head_dim])
-            .swap_dims(1, 2)
-            .reshape([batch, length, heads * head_dim])
+        weights.matmul(values).reshape([batch, heads, length, head_dim]).swap_dims(1, 2).reshape([
+            batch,
+            length,
+            heads * head_dim,
+        ])
     }
 }

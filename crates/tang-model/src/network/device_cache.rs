@@ -39,13 +39,7 @@ impl DeviceCache {
         let layers = (0..config.layers)
             .map(|_| LayerCache::zeros(config, batch, capacity, device))
             .collect();
-        Self {
-            config: *config,
-            device: device.clone(),
-            layers,
-            lengths: vec![0; batch],
-            capacity,
-        }
+        Self { config: *config, device: device.clone(), layers, lengths: vec![0; batch], capacity }
     }
 
     /// Bytes of keys and values.
@@ -138,10 +132,7 @@ impl DeviceCache {
 
     /// The part of the cache that one layer may write.
     pub(crate) fn slot<'a>(&'a mut self, layer: usize, new: &'a NewTokens) -> LayerSlot<'a> {
-        LayerSlot {
-            layer: &mut self.layers[layer],
-            new,
-        }
+        LayerSlot { layer: &mut self.layers[layer], new }
     }
 
     /// Counts `added` tokens per row as cached, once every layer has written them.

@@ -29,10 +29,7 @@ impl Dropout {
         let threshold = (share * 256.0).round() as u8;
         let mut draws = ChaCha8Rng::seed_from_u64(seed);
         draws.set_stream(stream);
-        (threshold > 0).then_some(Self {
-            threshold,
-            draws: RefCell::new(draws),
-        })
+        (threshold > 0).then_some(Self { threshold, draws: RefCell::new(draws) })
     }
 
     /// # Shapes
@@ -43,10 +40,8 @@ impl Dropout {
         let mut bytes = vec![0; shape.iter().product()];
         self.draws.borrow_mut().fill_bytes(&mut bytes);
         let kept = 256.0 / (256.0 - f32::from(self.threshold));
-        let factors: Vec<f32> = bytes
-            .into_iter()
-            .map(|byte| if byte < self.threshold { 0.0 } else { kept })
-            .collect();
+        let factors: Vec<f32> =
+            bytes.into_iter().map(|byte| if byte < self.threshold { 0.0 } else { kept }).collect();
         let factors = TensorData::new(factors, shape);
         let factors = Tensor::from_data(factors, &input.device());
         input * factors
@@ -81,11 +76,7 @@ mod tests {
         let values = dropped(0.25, 0);
         let zeros = values.iter().filter(|value| **value == 0.0).count() as f32;
         assert!((zeros / values.len() as f32 - 0.25).abs() < 0.02, "{zeros}");
-        assert!(
-            values
-                .iter()
-                .all(|v| *v == 0.0 || (v - 4.0 / 3.0).abs() < 1e-6)
-        );
+        assert!(values.iter().all(|v| *v == 0.0 || (v - 4.0 / 3.0).abs() < 1e-6));
     }
 
     #[test]

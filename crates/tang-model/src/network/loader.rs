@@ -18,9 +18,7 @@ use crate::{FLOATS, fused::linear};
 /// Optimiser state is keyed by this identity, so it must be the same after a reload.
 pub fn parameter_id(path: &str) -> ParamId {
     let digest = Sha256::digest(path.as_bytes());
-    let (first, _) = digest
-        .split_first_chunk::<8>()
-        .expect("a SHA-256 digest has 32 bytes");
+    let (first, _) = digest.split_first_chunk::<8>().expect("a SHA-256 digest has 32 bytes");
     ParamId::from(u64::from_le_bytes(*first))
 }
 
@@ -78,10 +76,7 @@ pub(crate) fn host_weights(model: &Transformer) -> Weights {
         .into_iter()
         .map(|spec| (parameter_id(&spec.path), spec.path))
         .collect();
-    let mut collector = Collector {
-        paths,
-        weights: Weights::default(),
-    };
+    let mut collector = Collector { paths, weights: Weights::default() };
     model.visit(&mut collector);
     collector.weights
 }
@@ -112,13 +107,7 @@ mod tests {
     use crate::device;
 
     fn tiny(config: ModelConfig) -> ModelConfig {
-        ModelConfig {
-            context: 8,
-            width: 16,
-            layers: 2,
-            feed_forward_width: 24,
-            ..config
-        }
+        ModelConfig { context: 8, width: 16, layers: 2, feed_forward_width: 24, ..config }
     }
 
     #[test]
@@ -134,10 +123,7 @@ mod tests {
     fn a_network_gives_back_its_weights() {
         for config in [ModelConfig::tang_4l(11), ModelConfig::minimind_4l(11)] {
             for tied_head in [true, false] {
-                let config = ModelConfig {
-                    tied_head,
-                    ..tiny(config)
-                };
+                let config = ModelConfig { tied_head, ..tiny(config) };
                 let weights = Weights::random(&config, 3);
                 let model = Transformer::new(config, weights.clone(), &device::cpu()).unwrap();
                 assert_eq!(model.weights(), weights);
@@ -154,11 +140,7 @@ mod tests {
             Transformer::new(config, weights, &device::cpu()).unwrap_err()
         };
         let missing = error(&|w| drop(w.take("blocks.1.attention.input.weight", &[16, 48])));
-        assert!(
-            missing
-                .to_string()
-                .contains("`blocks.1.attention.input.weight` is missing")
-        );
+        assert!(missing.to_string().contains("`blocks.1.attention.input.weight` is missing"));
         let extra = error(&|w| w.insert("blocks.2.x", vec![1], vec![0.0]));
         assert!(extra.to_string().contains("`blocks.2.x` has no place"));
         let shape = error(&|w| w.insert("final_norm.weight", vec![3], vec![0.0; 3]));

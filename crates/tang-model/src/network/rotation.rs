@@ -26,10 +26,7 @@ impl Rotation {
         let (cos, sin) = rope.tables(config.head_dim(), positions);
         let shape = [starts.len(), length, config.head_dim() / 2];
         let table = |values| Tensor::from_data(TensorData::new(values, shape), device);
-        Some(Self {
-            cos: table(cos),
-            sin: table(sin),
-        })
+        Some(Self { cos: table(cos), sin: table(sin) })
     }
 }
 
@@ -43,19 +40,14 @@ mod tests {
     fn rotated(start: usize, values: &[f32]) -> Vec<f32> {
         let device = device::cpu();
         let config = ModelConfig {
-            family: Family::Llama {
-                rope: Rope::unscaled(100.0),
-            },
+            family: Family::Llama { rope: Rope::unscaled(100.0) },
             width: 4,
             heads: 1,
             ..ModelConfig::minimind_4l(1)
         };
         let Rotation { cos, sin } = Rotation::new(&config, &[start], 1, &device).unwrap();
         let data = TensorData::new(values.to_vec(), [1, 1, 4]);
-        rotary(Tensor::from_data(data, &device), cos, sin, 1)
-            .into_data()
-            .try_into_vec_as()
-            .unwrap()
+        rotary(Tensor::from_data(data, &device), cos, sin, 1).into_data().try_into_vec_as().unwrap()
     }
 
     #[test]

@@ -117,9 +117,8 @@ impl Batches {
     /// estimate: as if the others had the mean of those.
     pub(crate) fn tokens(&mut self, first: usize, steps: usize) -> u64 {
         let counted = steps.min(COUNTED_EPOCHS * self.per_epoch);
-        let tokens: u64 = (first..first + counted)
-            .map(|step| self.load(step).tokens() as u64)
-            .sum();
+        let tokens: u64 =
+            (first..first + counted).map(|step| self.load(step).tokens() as u64).sum();
         let rest = (steps - counted) as f64 * (tokens as f64 / counted.max(1) as f64);
         tokens.saturating_add(rest as u64)
     }
@@ -190,11 +189,7 @@ mod tests {
     use crate::Preset;
 
     fn config(seed: u64) -> TrainConfig {
-        TrainConfig {
-            seed,
-            batch_tokens: 64,
-            ..Preset::Quick.config()
-        }
+        TrainConfig { seed, batch_tokens: 64, ..Preset::Quick.config() }
     }
 
     fn poems() -> Vec<String> {
@@ -219,10 +214,7 @@ mod tests {
             let batch = batches.load(step);
             let (length, inputs, targets) = (batch.length(), batch.inputs(), batch.targets());
             assert!(inputs.len() <= 64, "{}", inputs.len());
-            assert_eq!(
-                (inputs.len(), targets.len()),
-                (batch.tokens(), batch.tokens())
-            );
+            assert_eq!((inputs.len(), targets.len()), (batch.tokens(), batch.tokens()));
             for (inputs, targets) in inputs.chunks(length).zip(targets.chunks(length)) {
                 assert_eq!(inputs[0], NEWLINE);
                 assert_eq!(inputs[1..], targets[..length - 1]);
@@ -291,9 +283,7 @@ mod tests {
         let per_epoch = batches.per_epoch();
         let mut count = |first, steps| -> u64 {
             let steps = first..first + steps;
-            steps
-                .map(|step| batches.load(step).targets().len() as u64)
-                .sum()
+            steps.map(|step| batches.load(step).targets().len() as u64).sum()
         };
         let exact = COUNTED_EPOCHS * per_epoch;
         let (few, many) = (count(3, exact), count(3, 4 * exact));
@@ -310,16 +300,9 @@ mod tests {
         let vocabulary = Vocabulary::from_texts(["一二三"]);
         assert!(matches!(
             Batches::new(&poems, &vocabulary, 3, &config(0)),
-            Err(TrainError::PoemTooLong {
-                positions: 4,
-                context: 3,
-                ..
-            })
+            Err(TrainError::PoemTooLong { positions: 4, context: 3, .. })
         ));
-        assert!(matches!(
-            Batches::new(&[], &vocabulary, 32, &config(0)),
-            Err(TrainError::NoPoem)
-        ));
+        assert!(matches!(Batches::new(&[], &vocabulary, 32, &config(0)), Err(TrainError::NoPoem)));
         let unknown = vec!["四".to_owned()];
         assert!(Batches::new(&unknown, &vocabulary, 32, &config(0)).is_err());
     }

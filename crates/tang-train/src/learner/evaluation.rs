@@ -46,10 +46,7 @@ pub fn evaluate(
             }
         }
     }
-    Ok(Evaluation {
-        nats_per_char: all.value(),
-        nats_per_han: han.value(),
-    })
+    Ok(Evaluation { nats_per_char: all.value(), nats_per_han: han.value() })
 }
 
 /// Nats of each token of a row after its first.

@@ -64,9 +64,7 @@ pub(crate) fn batch_gradients(
         });
         let threads = threads.collect::<Result<Vec<_>, _>>()?;
         let results = threads.into_iter().map(|thread| thread.join());
-        Ok(results
-            .map(|result| result.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect())
+        Ok(results.map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect())
     })
     .map_err(TrainError::threads)?;
     let mut sum = GradientsAccumulator::new();
@@ -117,18 +115,12 @@ pub(crate) fn clip_global_norm(
     gradients: &mut GradientsParams,
     max_norm: f32,
 ) -> f32 {
-    let mut squares = Squares {
-        gradients,
-        sums: Vec::new(),
-    };
+    let mut squares = Squares { gradients, sums: Vec::new() };
     model.visit(&mut squares);
     let squares = Tensor::cat(squares.sums, 0).into_data();
     let norm = squares.iter::<f64>().sum::<f64>().sqrt() as f32;
     if norm > max_norm {
-        model.visit(&mut Scale {
-            gradients,
-            factor: max_norm / norm,
-        });
+        model.visit(&mut Scale { gradients, factor: max_norm / norm });
     }
     norm
 }
@@ -176,14 +168,12 @@ mod tests {
             layers: 2,
             ..ModelConfig::tang_4l(13)
         };
-        let device = device::cpu().autodiff();
+        let device = device::with_gradients(&device::cpu());
         Transformer::new(config, Weights::random(&config, 2), &device).unwrap()
     }
 
     fn rows(count: u32) -> Vec<Row> {
-        (0..count)
-            .map(|row| (0..9).map(|i| (i * i + 5 * row) % 13).collect())
-            .collect()
+        (0..count).map(|row| (0..9).map(|i| (i * i + 5 * row) % 13).collect()).collect()
     }
 
     fn ids(model: &Transformer) -> Vec<(ParamId, usize)> {
@@ -227,11 +217,7 @@ mod tests {
         let before = flat(&model, &gradients);
         let norm = before.iter().map(|g| g * g).sum::<f32>().sqrt();
         assert!((clip_global_norm(&model, &mut gradients, 10.0 * norm) - norm).abs() < 1e-4);
-        assert_eq!(
-            flat(&model, &gradients),
-            before,
-            "a small norm is left alone"
-        );
+        assert_eq!(flat(&model, &gradients), before, "a small norm is left alone");
         clip_global_norm(&model, &mut gradients, norm / 4.0);
         for (a, b) in flat(&model, &gradients).iter().zip(&before) {
             assert!((a - b / 4.0).abs() < 1e-6, "{a} {b}");

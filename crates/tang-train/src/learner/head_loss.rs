@@ -38,18 +38,11 @@ pub(crate) fn head_loss(
     weight: f64,
 ) -> HeadLoss {
     let weight = weight / targets.len() as f64;
-    let gradient = if is_cpu(&hidden.device()) {
-        logit_gradient_by_kernel
-    } else {
-        logit_gradient
-    };
+    let gradient = if is_cpu(&hidden.device()) { logit_gradient_by_kernel } else { logit_gradient };
     let mut nats = Vec::with_capacity(targets.len());
     let mut hidden_gradients = Vec::new();
     let mut head_gradient: Option<Tensor<2>> = None;
-    for (hidden, targets) in hidden
-        .split(CHUNK_ROWS, 0)
-        .into_iter()
-        .zip(targets.chunks(CHUNK_ROWS))
+    for (hidden, targets) in hidden.split(CHUNK_ROWS, 0).into_iter().zip(targets.chunks(CHUNK_ROWS))
     {
         let gradient = gradient(logits(&hidden, &head), targets, weight, &mut nats);
         hidden_gradients.push(gradient.clone().matmul(head.clone()));
@@ -117,9 +110,7 @@ mod tests {
     const ROWS: usize = CHUNK_ROWS + 37;
 
     fn tensor(shape: [usize; 2], device: &Device) -> Tensor<2> {
-        let values: Vec<f32> = (0..shape[0] * shape[1])
-            .map(|i| (i as f32 * 0.618).sin())
-            .collect();
+        let values: Vec<f32> = (0..shape[0] * shape[1]).map(|i| (i as f32 * 0.618).sin()).collect();
         Tensor::from_data(TensorData::new(values, shape), device)
     }
 
@@ -135,7 +126,7 @@ mod tests {
         let head = tensor([11, 6], &device);
         let ours = head_loss(hidden, head, &targets, 1.0);
 
-        let autodiff = device.clone().autodiff();
+        let autodiff = tang_model::device::with_gradients(&device);
         let hidden = tensor([ROWS, 6], &autodiff).require_grad();
         let head = tensor([11, 6], &autodiff).require_grad();
         let logits = hidden.clone().matmul(head.clone().transpose());

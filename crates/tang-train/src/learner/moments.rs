@@ -38,16 +38,10 @@ pub(crate) fn read_moments(
     let reader = Reader::from_bytes(pack()).map_err(|e| e.to_string())?;
     let mut scalars = reader.scalars().clone();
     let tensors = reader.into_tensors().map_err(|e| e.to_string())?;
-    let tensors = tensors
-        .into_iter()
-        .map(|tensor| (tensor.name.clone(), tensor));
+    let tensors = tensors.into_iter().map(|tensor| (tensor.name.clone(), tensor));
     let mut tensors: BTreeMap<String, Tensor> = tensors.collect();
     // The first step makes the moments.
-    let specs = if step == 0 {
-        Vec::new()
-    } else {
-        parameters(model)
-    };
+    let specs = if step == 0 { Vec::new() } else { parameters(model) };
     for spec in &specs {
         let id = parameter_id(&spec.path).val();
         for name in moments(spec) {
@@ -62,10 +56,7 @@ pub(crate) fn read_moments(
         let time = scalars.remove(&format!("{id}.{TIME}"));
         let wanted = if takes_muon(spec) { None } else { Some(step) };
         if number(time) != wanted {
-            return Err(format!(
-                "`{}` is after {time:?} steps, the run after {step}",
-                spec.path
-            ));
+            return Err(format!("`{}` is after {time:?} steps, the run after {step}", spec.path));
         }
     }
     let left: BTreeSet<String> = tensors.into_keys().chain(scalars.into_keys()).collect();
@@ -77,11 +68,7 @@ pub(crate) fn read_moments(
 
 /// The tensors that the optimiser keeps for a parameter.
 fn moments(spec: &ParameterSpec) -> &'static [&'static str] {
-    if takes_muon(spec) {
-        &["momentum.velocity"]
-    } else {
-        &["momentum.moment_1", SQUARES]
-    }
+    if takes_muon(spec) { &["momentum.velocity"] } else { &["momentum.moment_1", SQUARES] }
 }
 
 fn number(scalar: Option<Scalar>) -> Option<usize> {
@@ -97,18 +84,12 @@ fn check(tensor: Tensor, id: u64, name: &str, spec: &ParameterSpec) -> Result<()
     }
     if *shape != spec.shape[..] {
         let (got, wanted) = (&shape[..], &spec.shape);
-        return Err(format!(
-            "{name} has shape {got:?}, the parameter {wanted:?}"
-        ));
+        return Err(format!("{name} has shape {got:?}, the parameter {wanted:?}"));
     }
     if owner != Some(id) {
         return Err(format!("{name} is marked as another parameter's"));
     }
-    let mut values = bytes
-        .as_chunks()
-        .0
-        .iter()
-        .map(|bytes| f32::from_le_bytes(*bytes));
+    let mut values = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
     match values.find(|value| !(value.is_finite() && *value >= least)) {
         Some(value) => Err(format!("{name} holds {value}")),
         None => Ok(()),

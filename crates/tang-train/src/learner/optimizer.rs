@@ -96,12 +96,7 @@ impl Optimizer for AdamW {
         );
         let [parameter, moment_1, moment_2] =
             changed.map(|data| Tensor::<D>::from_data(data, &device));
-        let momentum = AdaptiveMomentumState {
-            time,
-            moment_1,
-            moment_2,
-            max_moment_2: None,
-        };
+        let momentum = AdaptiveMomentumState { time, moment_1, moment_2, max_moment_2: None };
         (parameter, Some(AdamWState { momentum }))
     }
 
@@ -141,23 +136,15 @@ mod tests {
     }
 
     fn tiny() -> ModelConfig {
-        ModelConfig {
-            width: 8,
-            feed_forward_width: 16,
-            layers: 1,
-            ..ModelConfig::tang_4l(7)
-        }
+        ModelConfig { width: 8, feed_forward_width: 16, layers: 1, ..ModelConfig::tang_4l(7) }
     }
 
     /// Weights before and after a step at rate 0.1.
     fn one_step(weight_decay: f32, height: f32) -> [Weights; 2] {
         let before = Weights::random(&tiny(), 4);
-        let device = device::cpu().autodiff();
+        let device = device::with_gradients(&device::cpu());
         let model = Transformer::new(tiny(), before.clone(), &device).unwrap();
-        let mut waves = Waves {
-            height,
-            gradients: GradientsParams::new(),
-        };
+        let mut waves = Waves { height, gradients: GradientsParams::new() };
         model.visit(&mut waves);
         let after = optimizer(&tiny(), weight_decay).step(0.1, model, waves.gradients);
         [before, after.valid().weights()]
@@ -169,10 +156,7 @@ mod tests {
         for spec in parameters(&tiny()) {
             // With no gradient a step is the decay alone: 1 - rate x decay.
             let factor = if spec.shape.len() == 2 { 0.95 } else { 1.0 };
-            let pairs = before
-                .values(&spec.path)
-                .iter()
-                .zip(after.values(&spec.path));
+            let pairs = before.values(&spec.path).iter().zip(after.values(&spec.path));
             for (a, b) in pairs {
                 assert!((a * factor - b).abs() < 1e-7, "{}: {a} {b}", spec.path);
             }

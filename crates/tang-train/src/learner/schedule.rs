@@ -44,11 +44,7 @@ mod tests {
 
     #[test]
     fn a_run_shorter_than_its_warmup_is_all_warmup() {
-        let config = TrainConfig {
-            steps: 10,
-            warmup_steps: 100,
-            ..Preset::Quick.config()
-        };
+        let config = TrainConfig { steps: 10, warmup_steps: 100, ..Preset::Quick.config() };
         assert_eq!(learning_rate(&config, 10), config.peak_learning_rate);
     }
 }

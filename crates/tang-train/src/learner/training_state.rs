@@ -55,9 +55,7 @@ impl Progress {
         if step > self.train.steps {
             Err(format!("{step} of {} steps are done", self.train.steps))
         } else if !possible.contains(&u128::from(tokens)) {
-            Err(format!(
-                "{step} steps of at most {most} characters cannot have seen {tokens}"
-            ))
+            Err(format!("{step} steps of at most {most} characters cannot have seen {tokens}"))
         } else if self.train_seconds < 0.0 {
             Err(format!("{step} steps took {} seconds", self.train_seconds))
         } else {
@@ -84,11 +82,8 @@ impl TrainingState {
         let progress =
             serde_json::to_string(&self.progress).expect("progress has only numbers and text");
         let checksum = checksum(&progress, &weights, &optimizer);
-        let entries = [
-            (WEIGHTS, &weights[..]),
-            (OPTIMIZER, &optimizer[..]),
-            (CHECKSUM, checksum.as_bytes()),
-        ];
+        let entries =
+            [(WEIGHTS, &weights[..]), (OPTIMIZER, &optimizer[..]), (CHECKSUM, checksum.as_bytes())];
         let entries = entries.map(|(name, bytes)| {
             let view = TensorView::new(Dtype::U8, vec![bytes.len()], bytes);
             (name, view.expect("as many bytes as the shape says"))
@@ -114,10 +109,7 @@ impl TrainingState {
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|e| damaged(&e))?;
         let file = SafeTensors::deserialize(&bytes).map_err(|e| damaged(&e))?;
         let entry = |name| file.tensor(name).map_err(|e| damaged(&e));
-        let progress = header
-            .metadata()
-            .as_ref()
-            .and_then(|entries| entries.get(PROGRESS));
+        let progress = header.metadata().as_ref().and_then(|entries| entries.get(PROGRESS));
         let progress = progress.ok_or_else(|| damaged(&format!("no `{PROGRESS}`")))?;
         let (weights, optimizer) = (entry(WEIGHTS)?, entry(OPTIMIZER)?);
         let checksum = checksum(progress, weights.data(), optimizer.data());
@@ -133,11 +125,7 @@ impl TrainingState {
         {
             return Err(damaged(&"its checksum is another: a byte has changed"));
         }
-        Ok(Self {
-            progress,
-            weights,
-            optimizer,
-        })
+        Ok(Self { progress, weights, optimizer })
     }
 }
 

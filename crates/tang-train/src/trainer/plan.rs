@@ -78,10 +78,7 @@ impl Plan {
     /// [`TrainError::NoRun`] if there is none; as for
     /// [`Trainer::resume`](crate::Trainer::resume), or if the trial diverges.
     pub fn of_rest(run: &Path, split: Split, device: &Device) -> Result<Self, TrainError> {
-        Self::new(
-            &split,
-            Learner::resume(&state_of_run(run)?, &split, device)?,
-        )
+        Self::new(&split, Learner::resume(&state_of_run(run)?, &split, device)?)
     }
 
     fn new(split: &Split, mut learner: Learner) -> Result<Self, TrainError> {
@@ -155,12 +152,8 @@ mod tests {
     use crate::Preset;
 
     fn plan(steps: usize, evaluate_every: usize) -> Plan {
-        let config = TrainConfig {
-            steps,
-            batch_tokens: 48,
-            evaluate_every,
-            ..Preset::Quick.config()
-        };
+        let config =
+            TrainConfig { steps, batch_tokens: 48, evaluate_every, ..Preset::Quick.config() };
         let model = ModelConfig {
             width: 16,
             feed_forward_width: 32,
@@ -192,10 +185,7 @@ mod tests {
     #[test]
     fn the_last_step_is_evaluated_once() {
         let evaluations = |steps_done, steps, every| {
-            let plan = Plan {
-                steps_done,
-                ..plan(steps, every)
-            };
+            let plan = Plan { steps_done, ..plan(steps, every) };
             plan.evaluations_left()
         };
         assert_eq!(evaluations(0, 5, 2), 3);

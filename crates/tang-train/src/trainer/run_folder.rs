@@ -62,10 +62,7 @@ impl RunFolder {
             _ => TrainError::io(&path.join(".lock"))(error),
         })?;
         remove_leftovers(path).map_err(TrainError::io(path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            _lock: lock,
-        })
+        Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
     /// Path of the folder.
@@ -98,10 +95,7 @@ fn check_free(path: &Path) -> Result<(), TrainError> {
     let mut names = names().map_err(TrainError::io(path))?;
     names.retain(|name| !name.starts_with('.') && !name.ends_with(TEMPORARY_SUFFIX));
     match names.into_iter().min() {
-        Some(file) => Err(TrainError::NotEmpty {
-            path: path.to_owned(),
-            file,
-        }),
+        Some(file) => Err(TrainError::NotEmpty { path: path.to_owned(), file }),
         None => Ok(()),
     }
 }
@@ -113,11 +107,7 @@ fn check_free(path: &Path) -> Result<(), TrainError> {
 /// [`TrainError::NoRun`] if there is none.
 pub(crate) fn state_of_run(path: &Path) -> Result<PathBuf, TrainError> {
     let state = state_path(path);
-    if state.exists() {
-        Ok(state)
-    } else {
-        Err(TrainError::NoRun(path.to_owned()))
-    }
+    if state.exists() { Ok(state) } else { Err(TrainError::NoRun(path.to_owned())) }
 }
 
 fn state_path(path: &Path) -> PathBuf {
@@ -131,26 +121,17 @@ mod tests {
     #[test]
     fn one_training_a_folder() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(
-            RunFolder::resume(folder.path()),
-            Err(TrainError::NoRun { .. })
-        ));
+        assert!(matches!(RunFolder::resume(folder.path()), Err(TrainError::NoRun { .. })));
         let leftover = folder.path().join(format!("a{TEMPORARY_SUFFIX}"));
         fs::write(&leftover, "half").unwrap();
         let first = RunFolder::start(folder.path()).unwrap();
         assert!(!leftover.exists());
         assert!(RunFolder::is_free(folder.path()));
-        assert!(matches!(
-            RunFolder::start(folder.path()),
-            Err(TrainError::Locked { .. })
-        ));
+        assert!(matches!(RunFolder::start(folder.path()), Err(TrainError::Locked { .. })));
         fs::write(first.state_path(), "state").unwrap();
         assert!(!RunFolder::is_free(folder.path()));
         drop(first);
-        assert!(matches!(
-            RunFolder::start(folder.path()),
-            Err(TrainError::RunExists { .. })
-        ));
+        assert!(matches!(RunFolder::start(folder.path()), Err(TrainError::RunExists { .. })));
         RunFolder::resume(folder.path()).unwrap();
     }
 

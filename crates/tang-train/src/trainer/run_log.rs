@@ -52,10 +52,7 @@ impl RunLog {
         }
         write_atomically(path, kept.as_bytes()).map_err(TrainError::io(path))?;
         let file = OpenOptions::new().append(true).open(path);
-        Ok(Self {
-            path: path.to_owned(),
-            file: file.map_err(TrainError::io(path))?,
-        })
+        Ok(Self { path: path.to_owned(), file: file.map_err(TrainError::io(path))? })
     }
 
     /// Reads a whole log. A last line that a killed run left unfinished is skipped.
@@ -77,9 +74,7 @@ impl RunLog {
 
 fn read_text(path: &Path) -> Result<String, TrainError> {
     let utf8 = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
-    read_bounded(path)
-        .and_then(utf8)
-        .map_err(|e| damaged_log(path, e))
+    read_bounded(path).and_then(utf8).map_err(|e| damaged_log(path, e))
 }
 
 /// The finished lines of a log: the text of each, with its end, and its contents.
@@ -87,15 +82,11 @@ fn lines<'a>(
     text: &'a str,
     path: &'a Path,
 ) -> impl Iterator<Item = Result<(&'a str, LogLine), TrainError>> {
-    let finished = text
-        .split_inclusive('\n')
-        .filter(|line| line.ends_with('\n'));
-    (1..)
-        .zip(finished)
-        .map(move |(number, text)| match serde_json::from_str(text) {
-            Ok(line) => Ok((text, line)),
-            Err(error) => Err(damaged_log(path, format!("line {number}: {error}"))),
-        })
+    let finished = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    (1..).zip(finished).map(move |(number, text)| match serde_json::from_str(text) {
+        Ok(line) => Ok((text, line)),
+        Err(error) => Err(damaged_log(path, format!("line {number}: {error}"))),
+    })
 }
 
 fn damaged_log(path: &Path, reason: impl Display) -> TrainError {
@@ -122,20 +113,13 @@ mod tests {
     fn keeps_the_lines_up_to_the_step_it_goes_on_from() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log.jsonl");
-        let evaluation = Evaluation {
-            nats_per_char: 5.0,
-            nats_per_han: 6.0,
-        };
+        let evaluation = Evaluation { nats_per_char: 5.0, nats_per_han: 6.0 };
         let lines = [line(10, None), line(20, Some(evaluation)), line(30, None)];
         let mut log = RunLog::open(&path, 0).unwrap();
         for line in &lines {
             log.append(line).unwrap();
         }
-        std::fs::write(
-            &path,
-            std::fs::read_to_string(&path).unwrap() + "{\"step\":4",
-        )
-        .unwrap();
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + "{\"step\":4").unwrap();
         assert_eq!(RunLog::read(&path).unwrap(), lines);
 
         let mut log = RunLog::open(&path, 20).unwrap();
