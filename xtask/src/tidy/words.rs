@@ -92,7 +92,7 @@ mod tests {
             ("    let a = Device::flex();", &[DEVICE][..]),
             ("    let a = burn::tensor::Device::default();", &[]),
             ("use burn::backend::Flex;", &[DEVICE, FUSED_RS, GELU]),
-            ("#[cfg(feature = \"wgpu\")]", &[DEVICE, FUSED_RS]),
+            ("#[cfg(feature = \"wgpu\")]", &[DEVICE]),
             ("    #[allow(unsafe_code)]", &["crates/tang-kernels/src/threads/spin_worker.rs"]),
             ("    Command::new(a)", &[RUNS_PROGRAMS[0], "crates/tang-cli/tests/tang/work.rs"]),
             ("use burn::tensor::{Device, Tensor};", &[BLOCK]),

@@ -35,7 +35,7 @@ fn works_in(folder: &Path) {
         (&["next", "春风", "--corpus", SAMPLE], 0, "rank  character"),
         (&["logits", "春", "--json"], 0, "{\"tokens\":[0,"),
         (&["check", "--summary", SAMPLE], 1, "%      poems"),
-        (&["kv-cost", "--preset", "llama-7b"], 0, "| cache a token | 512 KiB |"),
+        (&["kv-cost", "--preset", "llama-7b"], 0, "| cache per token | 512 KiB |"),
     ] {
         let ended = run(tang(words).current_dir(folder));
         assert_eq!(ended.code, Some(code), "{words:?}: {}", ended.stderr);
