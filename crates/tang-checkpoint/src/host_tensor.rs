@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use half::{bf16, f16};
 use safetensors::{Dtype, View, tensor::TensorView};
 
 use crate::ModelError;
@@ -30,8 +29,8 @@ impl HostTensor {
                 let (numbers, _) = bytes.as_chunks();
                 numbers.iter().copied().map(f32::from_le_bytes).collect()
             }
-            Dtype::F16 => halves().map(|n| f16::from_le_bytes(n).to_f32()).collect(),
-            Dtype::BF16 => halves().map(|n| bf16::from_le_bytes(n).to_f32()).collect(),
+            Dtype::F16 => halves().map(|n| f16_to_f32(u16::from_le_bytes(n))).collect(),
+            Dtype::BF16 => halves().map(|n| bf16_to_f32(u16::from_le_bytes(n))).collect(),
             other => {
                 let fault = format!(
                     "is stored as {other}; only F32, F16 and BF16 are read: convert the file"
@@ -56,6 +55,20 @@ impl HostTensor {
     }
 }
 
+/// Widens a number of 1 sign, 5 exponent and 10 fraction bits, subnormal ones too: the fields move to their places
+/// in 32 bits, and 2^112 makes up for the other bias of the exponent.
+fn f16_to_f32(bits: u16) -> f32 {
+    const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    let magnitude = f32::from_bits(u32::from(bits & 0x7fff) << 13) * REBIAS;
+    let is_finite = bits & 0x7c00 != 0x7c00;
+    (if is_finite { magnitude } else { f32::NAN }).copysign(f32::from_bits(u32::from(bits) << 16))
+}
+
+/// Widens the upper half of a 32-bit float.
+fn bf16_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
 impl View for &HostTensor {
     fn dtype(&self) -> Dtype {
         Dtype::F32
@@ -77,7 +90,22 @@ impl View for &HostTensor {
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+
     use super::*;
+
+    #[test]
+    fn every_half_is_widened_exactly() {
+        for bits in 0..=u16::MAX {
+            for (ours, wanted) in [
+                (f16_to_f32(bits), f16::from_bits(bits).to_f32()),
+                (bf16_to_f32(bits), bf16::from_bits(bits).to_f32()),
+            ] {
+                let same = ours.to_bits() == wanted.to_bits();
+                assert!(same || !(ours.is_finite() || wanted.is_finite()), "{bits:#06x}");
+            }
+        }
+    }
 
     #[test]
     fn halves_are_widened() {
