@@ -3,6 +3,7 @@
 pub(crate) mod cached_decoder;
 pub(crate) mod full_decoder;
 pub(crate) mod prefix_cache;
+pub(crate) mod scripted_decoder;
 
 use tang_checkpoint::{ModelConfig, Weights};
 use tang_kernels::Threads;

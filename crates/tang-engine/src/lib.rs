@@ -3,7 +3,7 @@
 //! [`Engine::pack`] arranges the weights of a model once for the products that decoding needs; `network/forward.rs`
 //! is the forward pass through the layers, top to bottom. A [`KvCache`] keeps the keys and values of earlier tokens.
 //! A [`Decoder`] grows a batch of sequences by one token per step: [`CachedDecoder`] with the cache, [`FullDecoder`]
-//! without, to compare it with.
+//! without, to compare it with, and [`ScriptedDecoder`] without a model, for examples and tests.
 //!
 //! Every sum is added in one fixed order, whatever the rows, the threads or the cache around it. So on one kind of
 //! processor the logits of a sequence are the same bits alone and in a batch, on one thread and several, with the
@@ -32,7 +32,7 @@ mod network;
 pub use cache::kv_cache::KvCache;
 pub use decoder::{
     CacheBytes, Decoder, Model, cached_decoder::CachedDecoder, full_decoder::FullDecoder,
-    prefix_cache::PrefixCache, shared_tokens,
+    prefix_cache::PrefixCache, scripted_decoder::ScriptedDecoder, shared_tokens,
 };
 pub use error::EngineError;
 pub use network::{

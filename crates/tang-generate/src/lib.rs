@@ -8,26 +8,26 @@
 //! ```
 //!
 //! ```
-//! use std::sync::Arc;
-//!
-//! use tang_checkpoint::{ModelConfig, Weights};
-//! use tang_engine::{CachedDecoder, Engine, Threads};
+//! use tang_engine::ScriptedDecoder;
 //! use tang_generate::{GenerationConfig, Generator, Task};
 //! use tang_tokenizer::Vocabulary;
 //!
 //! let vocabulary = Vocabulary::from_texts(["床前明月光，疑是地上霜。"]);
-//! let config = ModelConfig::tang_4l(vocabulary.len());
-//! let engine = Arc::new(Engine::pack(&config, &Weights::random(&config, 0))?);
-//! let mut decoder = CachedDecoder::new(&engine, Threads::ONE);
-//!
-//! let task = Task::continuation("明月", &vocabulary)?;
-//! let settings = GenerationConfig {
-//!     max_new_tokens: 5,
-//!     ..GenerationConfig::default()
-//! };
+//! let (line, size) = (vocabulary.encode("床前明月光，")?, vocabulary.len());
+//! // In place of a model: after the newline and n characters, character n of the line is the likeliest.
+//! let mut decoder = ScriptedDecoder::new(16, move |tokens| {
+//!     let mut logits = vec![0.0; size];
+//!     logits[line[tokens.len() - 1] as usize] = 9.0;
+//!     logits
+//! });
+//! let task = Task::continuation("床前", &vocabulary)?;
+//! let settings =
+//!     GenerationConfig { temperature: 0.0, max_new_tokens: 4, ..GenerationConfig::default() };
+//! let mut text = String::new();
 //! for step in Generator::new(&mut decoder, task, &settings)? {
-//!     assert!(vocabulary.char(step?.token).is_some());
+//!     text.extend(vocabulary.char(step?.token));
 //! }
+//! assert_eq!(text, "明月光，");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
