@@ -11,6 +11,7 @@ pub mod gpu;
 mod plan;
 mod shell_word;
 pub mod train;
+mod training_device;
 pub mod watch;
 
 /// The flag that helps after an error of training or of a device.
