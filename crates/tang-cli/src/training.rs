@@ -36,7 +36,25 @@ pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::commands::command_line;
+    use tang_train::TrainError;
+
+    use crate::{commands::command_line, output::error_message};
+
+    #[test]
+    fn a_flag_that_helps_is_named() {
+        let (loss, gradient_norm) = (f64::NAN, 0.0);
+        let (wanted, got) = (String::new(), String::new());
+        for (error, hint) in [
+            (TrainError::Diverged { step: 1, loss, gradient_norm }, " (--seed starts another)"),
+            (TrainError::ValidationNotFinite { step: 1, loss }, " (--seed starts another)"),
+            (TrainError::Locked("run".into()), " (--out names another folder)"),
+            (TrainError::NoRun("run".into()), " (without --resume)"),
+            (TrainError::OtherCorpus { wanted, got }, " (--corpus names it)"),
+        ] {
+            let message = error_message(&error.into());
+            assert!(message.ends_with(hint), "{message}");
+        }
+    }
 
     #[test]
     fn a_number_out_of_its_range_names_it() {

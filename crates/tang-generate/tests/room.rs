@@ -47,7 +47,7 @@ fn room_is_made_for_what_a_task_can_use() {
     let form = |form: Form| Task::form(form.into(), &vocabulary).unwrap();
     let most = usize::MAX;
     for (task, config, wanted) in [
-        // 24, 32, 48 and 64 characters behind the newline.
+        // 24, 32, 48 and 64 characters after the newline.
         (form(Form::WuJue), config(most, true), 32),
         (form(Form::QiJue), config(most, true), 48),
         (form(Form::WuLv), config(most, true), 64),

@@ -99,7 +99,7 @@ fn a_row_that_runs_out_of_tokens_takes_no_other_with_it() {
     let Err(GenerateError::NothingAllowed(met)) = &outcomes[0] else {
         panic!("a poem of six characters");
     };
-    // Six characters stand before it, and some of them twice.
+    // Six characters are before it, and some of them twice.
     assert!(met.line * 5 + met.column >= 6, "{met:?}");
     let (rule, left) = (Rule::NoRepeat, 6);
     let others = vec![Rule::Form];

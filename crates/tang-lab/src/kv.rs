@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(cost.weight_bytes.0, 12_288 * MIB);
             assert!(cost.variants.contains(&cost.cache));
         }
-        // Seen from any of them, the three stand side by side.
+        // Seen from any of them, the three are side by side.
         assert_eq!(llama(32).variants, llama(1).variants);
         assert_eq!(llama(32).variants.len(), 3);
     }

@@ -36,7 +36,7 @@ pub enum TrainError {
     },
     /// A poem does not fit into the model.
     #[error(
-        "{poem} needs {positions} positions, one for the newline before it and one a character, and the model has {context}: give it a longer context"
+        "{poem} needs {positions} positions, one for the newline before it and one per character, and the model has {context}: give it a longer context"
     )]
     PoemTooLong {
         /// The poem.

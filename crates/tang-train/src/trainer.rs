@@ -51,7 +51,7 @@ pub struct Trainer {
 
 impl Trainer {
     /// Starts a run in `folder`, which is created if need be. `model` fixes all of the geometry but
-    /// the vocabulary, which is that of the corpus. A run that is impossible leaves nothing behind.
+    /// the vocabulary, which is that of the corpus. An impossible run writes nothing.
     ///
     /// # Errors
     ///

@@ -65,14 +65,14 @@ fn place(text: &str) -> Result<i64, String> {
 fn layout(heads: usize, form: Option<Form>, line: Option<LineLength>) -> Result<Layout> {
     ensure!(
         (1..=MAX_HEADS).contains(&heads),
-        "an acrostic wants 1 to {MAX_HEADS} characters, one a line, and there are {heads}"
+        "an acrostic wants 1 to {MAX_HEADS} characters, one per line, and there are {heads}"
     );
     let Some(form) = form else {
         return Ok(Layout::new(heads, line.unwrap_or(LineLength::Seven)));
     };
     ensure!(
         form.lines() == heads,
-        "--form {form} wants {} characters, one a line, and there are {heads}: add some, or leave --form out",
+        "--form {form} wants {} characters, one per line, and there are {heads}: add some, or leave --form out",
         form.lines()
     );
     let wanted = form.line_length();
@@ -109,13 +109,13 @@ mod tests {
     #[test]
     fn contradictions_name_both_numbers() {
         for (heads, form, line, wanted) in [
-            (0, None, None, "wants 1 to 16 characters, one a line, and there are 0"),
+            (0, None, None, "wants 1 to 16 characters, one per line, and there are 0"),
             (17, None, None, "there are 17"),
             (
                 4,
                 Some(Form::QiLv),
                 None,
-                "--form 七律 wants 8 characters, one a line, and there are 4",
+                "--form 七律 wants 8 characters, one per line, and there are 4",
             ),
             (
                 4,

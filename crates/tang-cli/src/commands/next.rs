@@ -15,7 +15,7 @@ use tang_generate::{Task, next_tokens};
 use crate::{
     args::{CheckpointArgs, whole},
     input::{CORPUS_FOLDER, UserText, read_corpus},
-    output::{note, write_json},
+    output::{error_message, note, write_json},
 };
 
 /// The text, and the length of the list.
@@ -94,7 +94,8 @@ fn poems(path: Option<&Path>) -> Result<Option<Vec<String>>> {
         Some(_) => Ok(Some(folder.poems()?)),
         None => match folder.poems() {
             Err(error @ CorpusError::NotBuilt(_)) => {
-                note(format_args!("{error}; the corpus column stays blank"));
+                let message = error_message(&error.into());
+                note(format_args!("{message}; the corpus column stays blank"));
                 Ok(None)
             }
             poems => Ok(Some(poems?)),

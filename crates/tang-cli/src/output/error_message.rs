@@ -86,9 +86,21 @@ mod tests {
     #[test]
     fn a_flag_that_helps_is_named() {
         let exemptions = Vec::new();
-        let error = GenerateError::Unkept { exemptions }.into();
-        let message = error_message(&error);
-        assert!(message.ends_with(" (--relax does so)"), "{message}");
+        for (error, hint) in [
+            (GenerateError::Unkept { exemptions }.into(), " (--relax does so)"),
+            (
+                CorpusError::NotBuilt("data".into()).into(),
+                " (`tang data` builds it; --corpus names another one)",
+            ),
+            (CorpusError::Foreign("val.txt".into()).into(), " (--out names another folder)"),
+            (
+                CorpusError::Fetch("no npm".into()).into(),
+                " (`tang data --from PATH` reads other poems)",
+            ),
+        ] {
+            let message = error_message(&error);
+            assert!(message.ends_with(hint), "{message}");
+        }
     }
 
     #[test]

@@ -177,7 +177,7 @@ mod tests {
         );
     }
 
-    /// A poem that the model takes for finished behind its prefix, or breaks off, ends with one
+    /// A poem that the model takes for finished after its prefix, or breaks off, ends with one
     /// line break as well.
     #[test]
     fn a_poem_ends_with_one_line_break_wherever_it_ends() {

@@ -7,7 +7,7 @@ use clap::Args;
 use tang_files::escape_value;
 use tang_model::device;
 
-use crate::output::note;
+use crate::output::{error_message, note};
 
 /// Nothing to choose.
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub fn run(_: &Options) -> Result<()> {
             }
             note("* is what --device wgpu takes");
         }
-        Err(error) => note(error),
+        Err(error) => note(error_message(&error.into())),
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ impl fmt::Display for TrainingPlan<'_> {
             "taken: name another folder with --out, or go on with --resume if it is a run"
         };
         let time = format!(
-            "{}, {} of it evaluation; measured now: {:.0} characters/s over {} steps, {:.1} s an evaluation",
+            "{}, {} of it evaluation; measured now: {:.0} characters/s over {} steps, {:.1} s per evaluation",
             minutes(plan.train_seconds() + plan.evaluation_seconds()),
             minutes(plan.evaluation_seconds()),
             trial.tokens_per_second,

@@ -86,7 +86,7 @@ impl Observer for TrainingWatch {
         let continuation = Task::continuation(SAMPLE_PREFIX, &self.vocabulary);
         self.bar.suspend(|| {
             note(format_args!(
-                "step {}/{}  {:.4} nats a character  {:.4} Han only  loss {:.3}  {:.0} tokens/s",
+                "step {}/{}  {:.4} nats per character  {:.4} Han only  loss {:.3}  {:.0} tokens/s",
                 report.step,
                 self.steps,
                 evaluation.nats_per_char,

@@ -60,5 +60,5 @@ fn without_an_adapter_it_says_what_to_install() {
 
     let ended = hidden(&words("auto", checkpoint));
     assert_eq!(ended.stdout, prints(&words("flex", checkpoint)));
-    assert!(ended.stderr.contains("\ndevice: CPU"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("\ndevice: CPU\n"), "{}", ended.stderr);
 }

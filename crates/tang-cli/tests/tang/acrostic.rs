@@ -88,7 +88,7 @@ fn what_does_not_fit_is_refused() {
         (
             vec![four.as_str(), "--form", "七律"],
             1,
-            "wants 8 characters, one a line, and there are 4",
+            "wants 8 characters, one per line, and there are 4",
         ),
         (vec![&four, "--form", "五绝", "--line", "7"], 1, "--line says 7"),
         (vec![&four, "--form", "六绝"], 2, "unknown form `六绝`"),

@@ -30,11 +30,14 @@ fn all_fail(folder: &str, wanted: &str) {
 #[test]
 fn a_missing_model_is_told_with_what_to_do() {
     all_fail("no/such/folder", "no/such/folder holds no model");
-    fails(
+    let message = fails(
         &["bench-cache"],
         1,
         "checkpoints/tang-4l holds no model (config.json is missing): train one",
     );
+    for part in ["`tang train`", "--checkpoint"] {
+        assert!(message.contains(part), "{message}");
+    }
     fails(&["report"], 2, "--checkpoint <DIR>");
 }
 

@@ -60,7 +60,8 @@ fn a_changed_file_of_a_corpus_is_left_alone() {
         "val.txt is missing or changed since the corpus was built",
     );
     assert!(message.contains("`tang data --from PATH`"), "{message}");
-    fails(&build, 1, "val.txt is there already and was not written with a corpus");
+    let message = fails(&build, 1, "val.txt is there already and was not written with a corpus");
+    assert!(message.contains("--out"), "{message}");
     assert_eq!(fs::read_to_string(&validation).unwrap(), "changed");
     // As the messages say.
     fs::remove_file(&validation).unwrap();

@@ -45,7 +45,8 @@ fn prints_one_object() {
 #[test]
 fn bad_input_is_refused() {
     let model = model();
-    fails(&["eval", "--checkpoint", &model], 1, "no corpus in data: build it");
+    let message = fails(&["eval", "--checkpoint", &model], 1, "no corpus in data: build it");
+    assert!(message.contains("`tang data`"), "{message}");
     for (more, code, wanted) in [
         (["--poems", "0"].as_slice(), 2, "0 is not in 1.."),
         (&["--form", "六绝"], 2, "unknown form `六绝`"),

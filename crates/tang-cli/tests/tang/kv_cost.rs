@@ -60,13 +60,13 @@ fn the_caches_of_a_llama_and_of_this_projects_models() {
         ),
         // Without it, the heads share the width.
         ("--layers 36 --width 2560 --heads 32 --kv-heads 8 --length 1", 92_160, 92_160, 61_440),
-        // A preset's width of a head stands until its width or its heads change.
+        // A preset's width of a head is kept until its width or its heads change.
         ("--preset qwen3-4b --kv-heads 4 --length 1", 73_728, 73_728, 92_160),
         ("--preset qwen3-4b --heads 16 --length 1", 184_320, 184_320, 30_720),
         ("--preset gpt2 --heads 7 --head-dim 64 --kv-heads 7 --length 1", 43_008, 43_008, 6_803),
         ("--preset gpt2 --head-dim 1 --length 1", 1152, 1152, 198_144),
         ("--preset minimind-4l --length 100", 2048, 204_800, 1536),
-        // All from flags: two bytes, a key/value head a query head, 4,096 tokens.
+        // All from flags: two bytes, a key/value head per query head, 4,096 tokens.
         ("--layers 32 --width 4096 --heads 32", 1 << 19, 2 << 30, 24_576),
         ("--preset llama-7b --dtype int8", 1 << 18, 1 << 30, 24_576),
         (

@@ -85,10 +85,11 @@ fn impossible_geometries_are_refused() {
         assert!(!out.exists(), "{message}");
     }
     // Only the poems tell that this context is too short.
-    fails(
+    let message = fails(
         &[train.as_slice(), &["--context", "64"]].concat(),
         1,
         "and the model has 64: give it a longer context",
     );
+    assert!(message.contains("--context"), "{message}");
     assert!(!out.exists());
 }

@@ -17,7 +17,7 @@ fn long_model() -> TempDir {
     folder
 }
 
-/// `tang` in this folder, with an address space of so many MiB.
+/// `tang` in this folder, with an address space of this count of MiB.
 fn within(folder: &Path, mebibytes: usize, words: &[&str]) -> Ended {
     let mut command = Command::new("/bin/sh");
     command

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::work::{sample, tang};
 
-/// The text between the first pair of backticks behind `before`.
+/// The text between the first pair of backticks after `before`.
 fn quoted<'a>(text: &'a str, before: &str) -> &'a str {
     let (_, rest) = text.split_once(before).unwrap();
     rest.split('`').nth(1).unwrap()

@@ -28,7 +28,7 @@ fn trains_and_says_what_next() {
     for wanted in [
         "step 1/2",
         "step 2/2",
-        "nats a character",
+        "nats per character",
         "Han only",
         "  七绝  ",
         "  春风  春风",
@@ -73,11 +73,12 @@ fn a_run_is_never_overwritten() {
     let model = copied_model();
     let out = argument(&model);
     let weights = fs::read(model.path().join("model.safetensors")).unwrap();
-    fails(
+    let message = fails(
         &["train", "--corpus", SAMPLE, "--out", out],
         1,
         "holds a training run already: resume it",
     );
+    assert!(message.contains("--resume goes on"), "{message}");
     assert_eq!(fs::read(model.path().join("model.safetensors")).unwrap(), weights);
 }
 
@@ -166,7 +167,7 @@ fn a_run_that_cannot_start_leaves_nothing() {
         assert!(!out.exists(), "{wanted}");
         assert!(!folder.path().join("data").exists(), "{wanted}");
     }
-    // A file stands where the folder should be.
+    // A file is where the folder should be.
     let before = fs::read(&gbk).unwrap();
     let words = ["train", "--corpus", SAMPLE, "--out", &gbk];
     fails(&words, 1, "cannot read or write");

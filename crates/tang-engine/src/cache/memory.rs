@@ -106,7 +106,7 @@ mod tests {
         check_cache_memory(&config, 1, 0, 8192).unwrap();
         check_cache_memory(&config, usize::MAX, 8192, 8192).unwrap();
         assert_eq!(available().is_some(), cfg!(target_os = "linux"));
-        // 4,096 bytes a token; 2^49 bytes in all.
+        // 4,096 bytes per token; 2^49 bytes in all.
         let error = check_cache_memory(&config, 1 << 24, 0, 8192).unwrap_err();
         let message = error.to_string();
         assert!(

@@ -1,4 +1,4 @@
-//! How the tokens of a vocabulary are read.
+//! The tones and rhyme groups of each token.
 
 use tang_prosody::{Reading, Readings, RhymeGroup, ToneSet};
 use tang_tokenizer::{TokenId, Vocabulary};

@@ -1,4 +1,4 @@
-//! A poem whose lines are laid down.
+//! A poem of a fixed layout, with its given characters and its rules.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use super::{
 };
 use crate::GenerateError;
 
-/// A poem whose lines are laid down: Han characters, marks and the newline at its end, the fixed characters in their
-/// places, and the rules of the others.
+/// A poem of a fixed layout: Han characters, marks and the newline at its end, the fixed characters in their places,
+/// and the rules of the others.
 pub(crate) struct Verse {
     pub(crate) layout: Layout,
     /// Per token, whether it is a Han character.

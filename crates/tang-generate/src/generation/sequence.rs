@@ -251,7 +251,7 @@ mod tests {
             sequence.advance(&logits).unwrap().token
         };
         assert_eq!(chosen(1.0), 3);
-        // 一 stands in the prompt: 3.0 / 2 is below 2.0.
+        // 一 is in the prompt: 3.0 / 2 is below 2.0.
         assert_eq!(chosen(2.0), 4);
     }
 

@@ -196,7 +196,7 @@ mod tests {
         assert!(found * 100 < reached * 105, "{found} {reached}");
     }
 
-    /// Logits of the tokens behind the marks with these probabilities; the rest has none.
+    /// Logits of the tokens after the marks with these probabilities; the rest has none.
     fn logits(probabilities: &[f64]) -> Vec<f32> {
         let mut logits = vec![-100.0; TOKENS];
         for (logit, probability) in logits[10..].iter_mut().zip(probabilities) {

@@ -32,7 +32,7 @@ pub fn model_with(vocabulary: &Vocabulary, context: usize) -> Arc<Engine> {
         context,
         ..ModelConfig::tang_4l(vocabulary.len())
     };
-    // Weights as large as trained ones, so that tokens depend on what stands before them.
+    // Weights as large as trained ones, so that tokens depend on the tokens before them.
     let mut weights = Weights::default();
     for (n, spec) in parameters(&config).into_iter().enumerate() {
         let values = (0..spec.numel())

@@ -1,4 +1,4 @@
-//! A second thread that waits awake.
+//! A worker thread that spins for a moment between jobs instead of sleeping at once.
 //!
 //! A token takes a tenth of a millisecond, not much more than waking a thread takes. So the worker
 //! stays awake for a moment after each job: while a text is decoded it is always ready, and soon after
