@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! Files that are written completely or not at all.
 
 use std::{
     fs,
@@ -8,10 +8,11 @@ use std::{
 
 use tempfile::{Builder, TempPath};
 
-/// End of the names of temporary files, which a killed process may leave.
+/// Suffix of the names of temporary files. A killed process may leave such files.
 pub const TEMPORARY_SUFFIX: &str = ".tang-tmp";
 
-/// A whole file under a temporary name, beside its place. It is deleted unless it is [put](Self::put) there.
+/// A complete file under a temporary name, in the folder of its final path. It is deleted unless
+/// [`put`](Self::put) renames it.
 #[derive(Debug)]
 pub struct NewFile {
     temporary: TempPath,
@@ -19,11 +20,12 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Writes `bytes` to a temporary file beside `path`, as far as the disk. The folder must exist.
+    /// Writes `bytes` to a temporary file in the folder of `path` and syncs it to the disk. The
+    /// folder must exist.
     ///
     /// # Errors
     ///
-    /// Those of the file system; nothing is left then.
+    /// Those of the file system; the temporary file is then deleted.
     pub fn write(path: &Path, bytes: &[u8]) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(parent) if parent != Path::new("") => parent,
@@ -40,17 +42,17 @@ impl NewFile {
         Ok(Self { temporary: file.into_temp_path(), path: path.to_owned() })
     }
 
-    /// The place of the file.
+    /// The final path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Renames the file to its place. A file that is there is replaced; so is a link, and not the file that it
-    /// leads to.
+    /// Renames the file to its final path. An existing file is replaced; a link is replaced itself,
+    /// and its target stays.
     ///
     /// # Errors
     ///
-    /// Those of the file system; the place is then as it was.
+    /// Those of the file system; the final path is then unchanged.
     pub fn put(self) -> io::Result<()> {
         Ok(self.temporary.persist(self.path)?)
     }
@@ -61,13 +63,13 @@ impl NewFile {
 ///
 /// # Errors
 ///
-/// Those of the file system; `path` is then as it was.
+/// Those of the file system; `path` is then unchanged.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     NewFile::write(path, bytes)?.put()
 }
 
-/// Deletes the temporary files that killed processes left in a folder, to which nobody else may write
-/// meanwhile.
+/// Deletes the temporary files that killed processes left in a folder. No other process may write
+/// to the folder meanwhile.
 ///
 /// # Errors
 ///

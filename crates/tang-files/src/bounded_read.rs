@@ -1,4 +1,4 @@
-//! Reading files that may be anything.
+//! Reading of untrusted files, with limits on size and time.
 
 use std::{
     fs::{self, File},
@@ -11,11 +11,11 @@ use crate::pipe::read_patiently;
 
 /// The largest file that [`read_bounded`] reads: far above every file of this project.
 const LIMIT: u64 = 1 << 30;
-/// The longest stream that [`read_stream_bounded`] reads: only text comes so.
+/// The longest stream that [`read_stream_bounded`] reads: a stream has text only.
 const STREAM_LIMIT: u64 = 256 << 20;
-/// Wait for a writer that opens a pipe, and for a file of the system.
+/// Longest wait for a writer to open a pipe, and for the bytes of a system file.
 const OPEN: Duration = Duration::from_secs(10);
-/// Wait for the bytes of a pipe, whose writer may have to compute.
+/// Longest wait for more bytes of a pipe, whose writer may have to compute them.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Reads a whole file of at most 1 GiB.
@@ -27,16 +27,16 @@ pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(LIMIT, path)
 }
 
-/// Reads a whole file of at most `limit` bytes, or a pipe to its end. A file that is larger by its metadata
-/// is not begun.
+/// Reads a whole file of at most `limit` bytes, or a pipe to its end. Nothing is read of a file
+/// whose metadata give a larger size.
 ///
 /// # Errors
 ///
 /// Those of the file system; [`io::ErrorKind::InvalidInput`] for a folder or a device,
-/// [`io::ErrorKind::FileTooLarge`] for a larger file, or a pipe that gives more,
-/// [`io::ErrorKind::OutOfMemory`] for one that has no room in memory, and
-/// [`io::ErrorKind::TimedOut`] for a pipe that nobody opens for writing within 10 seconds, or that gives
-/// nothing for 10 minutes, and for a file of the system that gives nothing for 10 seconds.
+/// [`io::ErrorKind::FileTooLarge`] for a larger file or pipe, [`io::ErrorKind::OutOfMemory`] if the
+/// memory does not suffice, and [`io::ErrorKind::TimedOut`] for a pipe that no writer opens within
+/// 10 seconds or that gives nothing for 10 minutes, and for a system file that gives nothing for 10
+/// seconds.
 pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::metadata(path)?;
     if is_pipe(metadata.file_type()) {
@@ -48,14 +48,15 @@ pub fn read_at_most(limit: u64, path: &Path) -> io::Result<Vec<u8>> {
     }
     let length = metadata.len();
     if length == 0 {
-        // It may be one of the system that gives bytes all the same, or is waited for, as Linux's `/proc/kmsg`.
+        // System files have the length 0; they may have bytes all the same, or block, such as
+        // Linux's `/proc/kmsg`.
         return read_patiently(limit, path, OPEN, OPEN);
     }
     if length > limit {
         return Err(too_large(limit));
     }
     let mut bytes = Vec::new();
-    // One more than it has, to meet the end of the file without more room.
+    // One byte more than the file has, so that the read that finds its end needs no larger buffer.
     bytes.try_reserve_exact(length as usize + 1)?;
     read_into(bytes, limit, File::open(path)?)
 }
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().contains("more than 4 bytes"), "{error}");
 
-        // Sparse: it takes no room on the disk, and would take all of the memory.
+        // A sparse file: it takes no space on the disk, but would fill the memory.
         let file = File::create(&path).unwrap();
         file.set_len(1 << 42).unwrap();
         let error = read_bounded(&path).unwrap_err();

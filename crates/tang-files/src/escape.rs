@@ -25,11 +25,12 @@ pub fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a character after a letter shows nothing.
+/// Whether a character is invisible after a letter.
 pub fn is_invisible(character: char) -> bool {
     match character {
         ' '..='~' | '\u{3400}'..='\u{9fff}' => false,
-        // Printable to the standard library, and yet empty: fillers, joiners and variation selectors.
+        // Printable by the standard library, but invisible: fillers, joiners and variation
+        // selectors.
         '\u{34f}'
         | '\u{115f}'..='\u{1160}'
         | '\u{17b4}'..='\u{17b5}'
@@ -110,7 +111,7 @@ mod tests {
         }
     }
 
-    /// The table of the standard library has every control and every format character as invisible.
+    /// The standard library escapes every control and every format character.
     #[test]
     fn no_character_of_a_terminal_is_left() {
         let all = '\0'..=char::MAX;

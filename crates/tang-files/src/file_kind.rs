@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::wide_text::wide_text;
 
-/// Bytes that are looked at where a kind has no mark of its own.
+/// Count of bytes that are examined for a kind without a magic number.
 const SAMPLE: usize = 4_096;
 
-/// First bytes of files that say what they are.
+/// Magic numbers: the first bytes of a file by its kind.
 const MARKS: [(&[u8], FileKind); 24] = [
     (b"PK\x03\x04", FileKind::ZIP),
     (b"PK\x05\x06", FileKind::ZIP),
@@ -21,7 +21,7 @@ const MARKS: [(&[u8], FileKind); 24] = [
     (b"\x1f\x9d", FileKind::COMPRESS),
     (b"7z\xbc\xaf\x27\x1c", FileKind::SEVEN_ZIP),
     (b"Rar!\x1a\x07", FileKind::RAR),
-    // Before UTF-16, which begins alike.
+    // Before UTF-16, whose byte order mark is the beginning of this one.
     (b"\xff\xfe\0\0", FileKind::UTF_32),
     (b"\0\0\xfe\xff", FileKind::UTF_32),
     (b"\xff\xfe", FileKind::UTF_16),
@@ -93,8 +93,8 @@ impl FileKind {
     const DOCUMENT: Self = Self("a document of a word processor: save it as plain text in UTF-8");
     const PICTURE: Self = Self("a picture: type the poems, or have their text recognised");
 
-    /// The kind of a file with these bytes; the first 4 KiB are enough. `None` for plain text, in UTF-8 or in an
-    /// encoding that only a reader could tell.
+    /// The kind of a file with these bytes; the first 4 KiB are enough. `None` for plain text, in
+    /// UTF-8 or in an encoding that its bytes do not show.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let bytes = &bytes[..bytes.len().min(SAMPLE)];
         match MARKS.iter().find(|(mark, _)| bytes.starts_with(mark)) {
@@ -136,8 +136,8 @@ fn zipped(bytes: &[u8]) -> FileKind {
     }
 }
 
-/// Whether a tar archive begins here: with the header of its first file, which has a checksum in octal digits,
-/// taken with spaces in its own place.
+/// Whether the bytes begin with the header of a file in a tar archive: the octal checksum in it is
+/// that of the header with spaces in place of the checksum.
 fn is_tar(bytes: &[u8]) -> bool {
     let Some(header) = bytes.first_chunk::<512>() else {
         return false;

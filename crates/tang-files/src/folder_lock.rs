@@ -44,7 +44,7 @@ impl FolderLock {
     }
 }
 
-/// Opens the file, or creates it. Nothing but a plain file is opened: a pipe would be waited for.
+/// Opens the file, or creates it. Only a plain file is opened: opening a pipe would block.
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);

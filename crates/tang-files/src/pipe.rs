@@ -1,4 +1,4 @@
-//! Pipes that are named as files.
+//! Reading of pipes and of other files that may block.
 
 use std::{
     fs::File,
@@ -11,11 +11,11 @@ use std::{
 
 use crate::bounded_read::too_large;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
 
-/// Reads a pipe of at most `limit` bytes to its end, or a file that is waited for like one: `open` is the longest
-/// wait for somebody who opens it for writing, `idle` that for more bytes or the end.
+/// Reads a pipe of at most `limit` bytes to its end, or a file that may block like one. `open` is
+/// the longest wait for a writer, `idle` the longest wait for more bytes or the end.
 pub(crate) fn read_patiently(
     limit: u64,
     path: &Path,
@@ -24,10 +24,11 @@ pub(crate) fn read_patiently(
 ) -> io::Result<Vec<u8>> {
     let (sender, chunks) = mpsc::sync_channel(1);
     let pipe = path.to_owned();
-    // Another thread waits, because nothing ends a wait of the system; after a time-out it is abandoned.
+    // Another thread reads, because a blocking read cannot be cancelled; after a time-out the
+    // thread is abandoned.
     thread::Builder::new().spawn(move || {
         if let Err(error) = send(&pipe, &sender) {
-            // Nobody listens any more to an error that comes too late.
+            // After a time-out the receiver is gone.
             let _ = sender.send(Err(error));
         }
     })?;
@@ -49,8 +50,8 @@ pub(crate) fn read_patiently(
     }
 }
 
-/// Sends no bytes once the pipe is open, then all that comes from it, until its end or until nobody
-/// listens any more.
+/// Sends an empty message once the pipe is open, then its bytes, until its end or until the
+/// receiver is gone.
 fn send(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
     let mut pipe = File::open(path)?;
     let mut buffer = vec![0; CHUNK];

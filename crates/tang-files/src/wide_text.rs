@@ -2,7 +2,8 @@
 
 use crate::FileKind;
 
-/// The encoding of bytes without a mark, told by the characters that they would be. `None` for other bytes.
+/// The encoding of bytes without a byte order mark, guessed from the characters that they would
+/// decode to. `None` for other bytes.
 pub(crate) fn wide_text(bytes: &[u8]) -> Option<FileKind> {
     let pairs = |read: fn([u8; 2]) -> u16| {
         let (pairs, _) = bytes.as_chunks();
