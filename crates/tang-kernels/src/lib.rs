@@ -1,7 +1,7 @@
 //! Arithmetic over slices, in the widest vectors the processor has.
 //!
-//! Nothing here knows a tensor. The loops are safe Rust; `pulp` compiles each for several instruction
-//! sets and picks one when the program runs.
+//! There is no tensor type here. The loops are safe Rust; `pulp` compiles each for several
+//! instruction sets and picks one when the program runs.
 //!
 //! ```
 //! use tang_kernels::{PackedMatrix, log_sum_exp};

@@ -40,7 +40,7 @@ impl Matrix {
         Self { values: vec![0.0; rows.next_multiple_of(COLUMNS) * stride], stride }
     }
 
-    /// The `rows` rows after the first `from`, from `column` on.
+    /// A view of `rows` rows from row `from` on, each from `column` on.
     #[inline(always)]
     pub(crate) fn rows(&self, from: usize, rows: usize, column: usize) -> Rows<'_> {
         Rows {

@@ -10,10 +10,10 @@ pub(crate) mod swiglu;
 ///
 /// Reduction by Cody & Waite (*Software Manual for the Elementary Functions*, 1980): with n the
 /// integer next to x / ln 2, e^x = 2^n e^r, where r = x - n ln 2 is within ln 2 / 2 of 0 and ln 2
-/// is taken off in two pieces. e^r is its Taylor polynomial of degree 7.
+/// is subtracted in two parts. e^r is its Taylor polynomial of degree 7.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    // Adding and taking off 1.5 x 2^23 rounds to an integer, which is then in the low bits.
+    // Adding and then subtracting 1.5 x 2^23 rounds to an integer, which is then in the low bits.
     const ROUND: f32 = 12_582_912.0;
     const LN_2_HIGH: f32 = 0.693_359_4;
     const LN_2_LOW: f32 = -2.121_944_4e-4;

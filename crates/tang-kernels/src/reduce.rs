@@ -25,13 +25,13 @@ pub(crate) fn sum(a: &[f32]) -> f32 {
     fold_lanes(a, 0.0, |sum, a| sum + a).into_iter().sum()
 }
 
-/// The largest a[i]; minus infinity for an empty slice. NaN is passed over.
+/// The largest a[i]; minus infinity for an empty slice. NaN is ignored.
 #[inline(always)]
 pub(crate) fn max(a: &[f32]) -> f32 {
     lane_maxima(a).into_iter().fold(f32::NEG_INFINITY, larger)
 }
 
-/// maxima[l] = the largest of a[l], a[l + LANES], a[l + 2 LANES], ...; NaN is passed over.
+/// maxima[l] = the largest of a[l], a[l + LANES], a[l + 2 LANES], ...; NaN is ignored.
 #[inline(always)]
 pub(crate) fn lane_maxima(a: &[f32]) -> [f32; LANES] {
     fold_lanes(a, f32::NEG_INFINITY, larger)

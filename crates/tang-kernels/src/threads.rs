@@ -13,7 +13,7 @@ impl Threads {
     /// The caller's thread alone.
     pub const ONE: Self = Self(1);
 
-    /// This many threads; 0 counts as 1.
+    /// `count` threads; 0 counts as 1.
     pub const fn new(count: usize) -> Self {
         Self(if count == 0 { 1 } else { count })
     }
@@ -23,7 +23,7 @@ impl Threads {
         Self::new(rayon::current_num_threads())
     }
 
-    /// The count.
+    /// The count of threads, at least 1.
     pub const fn count(self) -> usize {
         self.0
     }

@@ -10,7 +10,7 @@ use crate::threads::{Threads, all_reduce::on_shards};
 /// Columns of a panel: two of the widest vectors.
 const PANEL: usize = super::COLUMNS;
 
-/// Rows up to which the matrix is read once for all of them, several panels at a time.
+/// Largest count of rows that are multiplied together, several panels at a time.
 const FEW_ROWS: usize = 4;
 
 /// A matrix `[inputs, columns]`, cut into panels of 32 columns.
@@ -153,7 +153,7 @@ impl Multiply<'_, '_> {
         interleave(self.rows, &mut left);
         let panels = self.out[0].len().div_ceil(PANEL);
         let panel = |p: usize| &self.panels[p * PANEL * self.inputs..][..PANEL * self.inputs];
-        // P streams far apart, each read in order, so that the processor fetches ahead in all of them.
+        // P panels far apart, each read in order, so that the processor prefetches P streams.
         let apart = panels / P;
         for first in 0..apart {
             let mut right: [&[f32]; P] = [&[]; P];

@@ -3,20 +3,22 @@
 use super::{LANES, lane_maxima};
 use crate::simd::vectorized;
 
-/// Values of a group, whose largest counts when the bound is computed.
+/// Count of values per group: the bound is computed from the maximum of each group.
 const GROUP: usize = 32;
 
-/// Ascending indices of the `count` largest values, and of all that equal the smallest of these once all
-/// are divided by some number; all indices if there are at most `count`. A few others may be among them.
+/// Ascending indices of the `count` largest values, and of all values that can equal the smallest
+/// of these after a division, which rounds; all indices if there are at most `count`. A few smaller
+/// values may be among them.
 ///
-/// The `count`-th largest of the maxima of groups is the bound: `count` values reach it, and few others do.
+/// The bound is the `count`-th largest of the group maxima: at least `count` values reach it, and
+/// few more.
 pub fn largest(values: &[f32], count: usize) -> Vec<u32> {
     vectorized!({
         let bound = bound(values, count);
         let mut indices = Vec::with_capacity(values.len().min(count.saturating_mul(2)));
         let (chunks, rest) = values.as_chunks::<LANES>();
         for (index, chunk) in chunks.iter().enumerate() {
-            // No early exit, which would keep the compiler from vectors.
+            // No early exit, so that the compiler can vectorise the loop.
             if chunk.iter().fold(false, |any, v| any | (*v >= bound)) {
                 push_reaching(bound, index * LANES, chunk, &mut indices);
             }
@@ -44,7 +46,7 @@ fn bound(values: &[f32], count: usize) -> f32 {
         return f32::NEG_INFINITY;
     }
     let (_, bound, _) = maxima.select_nth_unstable_by(count - 1, |a, b| b.total_cmp(a));
-    // Numbers nearer to each other than this can have one quotient.
+    // Two numbers closer than this can have the same quotient.
     *bound - bound.abs() * 4.0 * f32::EPSILON
 }
 

@@ -1,13 +1,13 @@
-//! One pass over numbers and nothing else.
+//! The sum of numbers in one pass, limited by the speed of the memory.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Streams that are read at the same time: a processor fetches ahead in several at once, and so faster
-/// than in one.
+/// Count of streams that are read at the same time: a processor prefetches several streams at once,
+/// which is faster than one.
 const STREAMS: usize = 8;
 
-/// Reads every number once and gives their sum: the least that a decoding step can do with its weights
-/// on one thread; its time is compared with this.
+/// Reads every number once and returns the sum. A decoding step must read each weight once, too, so
+/// this is the least time that it can take on one thread.
 pub fn stream_sum(numbers: &[f32]) -> f32 {
     Arch::new().dispatch(StreamSum(numbers))
 }

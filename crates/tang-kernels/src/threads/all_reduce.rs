@@ -19,7 +19,7 @@ use super::{
 /// Count of shards that a computation is cut into.
 const SHARDS: usize = 2;
 
-/// Multiplications between two rounds below which a second thread costs more than it gives.
+/// Least count of multiplications between two rounds for which a second thread is faster.
 const WORTH_A_THREAD: usize = 1 << 13;
 
 /// All-reduce in rounds: in each, every shard sends its part of a sum and waits for the parts of the others.
@@ -28,7 +28,7 @@ pub struct AllReduce {
     /// `[rounds, SHARDS]`
     parts: Vec<Part>,
     panicked: AtomicBool,
-    /// Nanoseconds that shards waited for each other.
+    /// Nanoseconds that the shards waited for each other.
     waited: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ pub struct AllReduce {
 struct Part(OnceLock<Vec<f32>>);
 
 impl AllReduce {
-    /// An all-reduce of this many rounds.
+    /// An all-reduce of `rounds` rounds.
     pub fn new(rounds: usize) -> Self {
         Self {
             parts: (0..rounds * SHARDS).map(|_| Part::default()).collect(),
@@ -57,8 +57,8 @@ impl AllReduce {
         part.set(numbers).expect("a shard sends once per round");
     }
 
-    /// x[i] += sum over shards of part[shard, i], in the order of the shards: so the sum is the same bits on
-    /// one thread and on two. An empty part is passed over.
+    /// x[i] += sum over shards of part[shard, i], in the order of the shards: so the sum is the
+    /// same bits on one thread and on two. An empty part counts as 0.
     ///
     /// # Panics
     ///
@@ -92,9 +92,10 @@ impl AllReduce {
     }
 }
 
-/// Does `work` on both shards of a computation: each on its own thread, if there are several `threads`, the
-/// worker is free and the count of `multiplications` between two rounds is worth it; otherwise both here.
-/// `work` must give the same either way: shards exchange nothing but what they send.
+/// Does `work` on both shards of a computation: each on its own thread, if there are several
+/// `threads`, the worker is free and the count of `multiplications` between two rounds is worth it;
+/// otherwise both here. `work` must give the same results either way: shards exchange data only by
+/// the all-reduce.
 ///
 /// # Panics
 ///

@@ -25,10 +25,11 @@ const PATIENCE: Duration = Duration::from_micros(25);
 /// If waiting took more than this and half of the job, another program has the worker's processor.
 const LATE: Duration = Duration::from_micros(100);
 
-/// Count of jobs that the caller then does alone, as after a job that was not taken.
+/// Count of jobs that the caller does alone after a late job, or after one that the worker did not
+/// take.
 const ALONE: usize = 30;
 
-/// Spins between two looks at the clock, and between two offers of the processor to others.
+/// Count of spins between two checks of the clock, and between two yields.
 const SPINS: usize = 64;
 
 type Job<'a> = &'a mut (dyn FnMut() + Send + 'a);
@@ -57,17 +58,17 @@ struct Slot {
 struct Worker {
     slot: Arc<Slot>,
     thread: Thread,
-    /// Count of jobs to do without it.
+    /// Count of jobs that the caller still does alone.
     alone: usize,
 }
 
-/// None where the system gives no thread.
+/// `None` if the system gives no thread.
 static WORKER: LazyLock<Option<Mutex<Worker>>> = LazyLock::new(|| {
     let slot = Arc::new(Slot {
         job: Mutex::default(),
         panic: Mutex::default(),
         state: AtomicU8::new(EMPTY),
-        // Until it has begun.
+        // The worker counts as asleep until it has started.
         asleep: AtomicBool::new(true),
     });
     let own = Arc::clone(&slot);
@@ -91,7 +92,7 @@ pub(crate) fn both(own: impl FnOnce() -> Duration, other: Job<'_>) -> bool {
         return false;
     }
     if worker.slot.asleep.load(Ordering::SeqCst) {
-        // Waking takes longer than the job; for the next one it is ready.
+        // Waking takes longer than this job; the worker is ready for the next one.
         worker.thread.unpark();
         return false;
     }
@@ -128,7 +129,7 @@ pub(crate) fn both(own: impl FnOnce() -> Duration, other: Job<'_>) -> bool {
     }
 }
 
-/// None if there is no worker, or it has a job of another caller.
+/// `None` if there is no worker, or if another caller uses it.
 fn free_worker() -> Option<MutexGuard<'static, Worker>> {
     match WORKER.as_ref()?.try_lock() {
         Ok(worker) => Some(worker),
@@ -137,7 +138,8 @@ fn free_worker() -> Option<MutexGuard<'static, Worker>> {
     }
 }
 
-/// Spins until `look` returns something; returns that and the time waited, zero if it was soon.
+/// Spins until `look` returns something; returns that and the time waited, zero if the first
+/// [`SPINS`] spins were enough.
 pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> (T, Duration) {
     if let Some(found) = spin(&mut look) {
         return (found, Duration::ZERO);
@@ -152,7 +154,7 @@ pub(crate) fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> (T, Duration) 
     }
 }
 
-/// Looks [`SPINS`] times at most.
+/// Calls `look` at most [`SPINS`] times.
 fn spin<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     (0..SPINS).find_map(|_| {
         let found = look();
@@ -223,7 +225,7 @@ impl Slot {
     }
 }
 
-/// No job runs under the lock, so a poisoned lock still holds a whole value.
+/// No job runs under the lock, so a poisoned lock still has a complete value.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
