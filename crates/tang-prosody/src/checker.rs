@@ -1,7 +1,7 @@
 //! Judges a poem by its rhyme and tones.
 //!
-//! The checker shares with the patterns that poems are written by (`line_pattern.rs`) the table of readings and the
-//! types of lines, and nothing else, as it judges poems written by them.
+//! The checker shares with the patterns that poems are written by (`line_pattern.rs`) the table of
+//! readings and the types of lines, and nothing else, so that an error of the patterns is found.
 
 use crate::{
     COMMA, FULL_STOP, Fault, Form, LineLength, LineSequence, LineType, LineVerdict, Readings, Tone,
@@ -11,8 +11,9 @@ use crate::{
 /// The way to judge a poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Judging<'a> {
-    /// The poem as it was written, character by character, if it was simplified to be judged: 臺 and 台 are two rhyme
-    /// characters before that, and one after.
+    /// The original text, one character per character of the poem, if the poem was converted to
+    /// simplified characters before: 臺 and 台 are two rhyme characters in the original, and one
+    /// after the conversion.
     pub written: Option<&'a str>,
     /// Whether a wrong tone may be saved in the next line ([`Fault::Saved`]).
     pub saves: bool,
@@ -29,11 +30,11 @@ pub fn check(poem: &str) -> Option<Verdict> {
     check_by(poem, Judging::default())
 }
 
-/// [`check`], judged otherwise.
+/// [`check`] with other settings.
 ///
 /// # Panics
 ///
-/// If the poem as it was written has another number of characters.
+/// If the original text has another count of characters than the poem.
 pub fn check_by(poem: &str, judging: Judging) -> Option<Verdict> {
     let form = Form::of(poem)?;
     let lines: Vec<Line> = lines(poem).map(|text| Line::read(text, form.line_length())).collect();
@@ -123,7 +124,7 @@ struct Fit {
 }
 
 impl Fit {
-    /// The beats alternate; the end is the type's.
+    /// The beats alternate between level and oblique; the type gives the tone of the end.
     fn of(line: &Line, line_type: LineType) -> Self {
         let end = line.length.chars();
         let mut wanted = line_type.start(line.length);

@@ -12,7 +12,7 @@ pub enum Slot {
         /// The place in the line.
         column: usize,
     },
-    /// This mark.
+    /// The mark that closes a line.
     Mark(char),
     /// The end of the poem.
     End,
@@ -26,7 +26,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `lines` lines of this length.
+    /// A layout of `lines` lines of this length.
     pub const fn new(lines: usize, line_length: LineLength) -> Self {
         Self { lines, line_length }
     }

@@ -6,8 +6,8 @@ use crate::{LineLength, LineType, Tone, ToneSet};
 
 /// One way to fill a line: a tone for each place, or none where the place is free.
 ///
-/// The patterns of a type are what 王力《诗词格律》 allows (一三五不论), less what it forbids: no 孤平 in C, no
-/// 三平调 in D, and 三仄尾, which is tolerated, in B. B has the special line 平平仄平仄.
+/// The patterns of a type are those that 王力《诗词格律》 allows (一三五不论). None has 孤平 (type C) or 三平调 (D),
+/// which it forbids, or 三仄尾 (B), which it tolerates. Type B includes the special line 平平仄平仄.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinePattern(&'static str);
 
@@ -63,9 +63,10 @@ impl LineType {
         }
     }
 
-    /// The tones allowed at `column` of a line of this type when the other characters have the tones of `line`:
-    /// [`ToneSet::ANY`] for one still to be chosen, and the same for all those after the end of `line`. A line
-    /// written from left to right by these tones never comes to a place where none is allowed.
+    /// The tones allowed at `column` of a line of this type when the other characters have the
+    /// tones of `line`: [`ToneSet::ANY`] for one still to be chosen, and the same for all those
+    /// after the end of `line`. A line that is written from left to right by these tones never
+    /// reaches a place where no tone is allowed.
     ///
     /// # Panics
     ///

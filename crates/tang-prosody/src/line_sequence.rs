@@ -24,8 +24,8 @@ impl LineSequence {
     /// The four sequences.
     pub const ALL: [Self; 4] = [Self::Acbd, Self::Dcbd, Self::Bdac, Self::Cdac];
 
-    /// The type of line `line`, counted from 0. It has no end: after four lines, the sequence goes on with the one
-    /// that does not rhyme in its first.
+    /// The type of line `line`, counted from 0. Every line has a type: from the fifth line on, Dcbd
+    /// continues as Acbd and Cdac as Bdac, whose first lines do not rhyme.
     pub const fn line_type(self, line: usize) -> LineType {
         use LineType::{A, B, C, D};
         match (self, line) {
@@ -51,7 +51,8 @@ impl LineSequence {
         }
     }
 
-    /// Its share of those poems of the corpus whose rhyme and tones are right, between 0 and 1.
+    /// The share of this sequence among those poems of the corpus whose rhyme and tones are right,
+    /// between 0 and 1.
     pub const fn prior(self, form: Form) -> f64 {
         let shares = match form {
             Form::WuJue => [0.638, 0.102, 0.227, 0.034],

@@ -16,8 +16,8 @@ pub const fn line_mark(c: char) -> Option<char> {
     })
 }
 
-/// Each mark as `，` or `。`: these as they are, any other as its place has it, a comma after the first line of a
-/// couplet, a full stop after the second. A text has as many characters after this as before.
+/// The text with all marks as `，` or `。`. These two stay; any other mark becomes `，` after the
+/// first line of a couplet and `。` after the second. The count of characters stays the same.
 pub fn plain_marks(text: &str) -> String {
     let mut closes = false;
     text.chars()

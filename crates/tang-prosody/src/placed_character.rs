@@ -21,7 +21,7 @@ impl PlacedCharacter {
             .collect()
     }
 
-    /// Several as the subject of a sentence.
+    /// The list of characters, as the subject of a sentence.
     pub fn list(characters: &[Self]) -> String {
         let listed: Vec<String> = characters.iter().map(ToString::to_string).collect();
         listed.join(", and ")

@@ -30,8 +30,8 @@ pub struct Readings {
 }
 
 impl Readings {
-    /// The readings of `c`, a simplified character; `None` if the table lacks it. Such a character is judged as any
-    /// other, and never chosen for a poem.
+    /// The readings of `c`, a simplified character; `None` if the table lacks it. The checker
+    /// accepts such a character as any reading, and it is never chosen for a poem.
     pub fn of(c: char) -> Option<&'static Self> {
         READINGS.get(&c)
     }
@@ -41,9 +41,9 @@ impl Readings {
         &self.any
     }
 
-    /// The readings that verse uses: if a character has both tones, without one that has less than 3 of 100 places. A
-    /// poem is written by these, so that no rule is kept by a reading that no reader thinks of (中 departing, 梦
-    /// level).
+    /// The usual readings: if a character has both tones, a tone with less than 3 % of its places
+    /// in verse is left out. A poem is written by these, so that it never depends on a reading that
+    /// readers do not expect (中 departing, 梦 level).
     pub fn usual(&self) -> &[Reading] {
         &self.usual
     }
@@ -70,7 +70,7 @@ fn parse_row(row: &str) -> Option<(char, Readings)> {
     let mut any = Vec::new();
     for reading in readings.split(',') {
         let reading = parse_reading(reading)?;
-        // The three oblique tones are one here.
+        // Readings in different oblique tones are the same here.
         if !any.contains(&reading) {
             any.push(reading);
         }

@@ -8,15 +8,15 @@ use crate::{Readings, RhymeGroup};
 pub(crate) struct Rhyme<'a> {
     /// The last character of each line, simplified.
     ends: &'a [char],
-    /// The same as it was written.
+    /// The same in the original text.
     written: &'a [char],
     /// The group of most even lines; `None` if no even line ends in a known level reading.
     pub(crate) group: Option<RhymeGroup>,
 }
 
 impl<'a> Rhyme<'a> {
-    /// Finds the group that most even lines share by any reading. Where there are several, one with which the first
-    /// line rhymes, then the one that their commonest readings are in.
+    /// Finds the group that most even lines share by any reading. Among several, a group with which
+    /// the first line rhymes is preferred, then the one in which the commonest readings are.
     pub(crate) fn of(ends: &'a [char], written: &'a [char]) -> Self {
         let best = RhymeGroup::all()
             .map(|group| {
@@ -36,7 +36,8 @@ impl<'a> Rhyme<'a> {
         self.group.is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
     }
 
-    /// Whether line `line`, an even one counted from 1, ends like one of those before it, as written.
+    /// Whether line `line`, an even one counted from 1, ends in the same original character as an
+    /// even line before it.
     pub(crate) fn repeats(&self, line: usize) -> bool {
         even(self.written).any(|(before, end)| before < line && end == self.written[line])
     }

@@ -6,12 +6,12 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{Fault, LineType, LineVerdict, Verdict};
 
-/// A part of a whole, both counted.
+/// A share, as a count of cases that keep a rule and the count of all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// Count of those that keep the rule.
+    /// Count of the cases that keep the rule.
     pub part: usize,
-    /// Count of all.
+    /// Count of all cases.
     pub whole: usize,
 }
 
@@ -21,7 +21,7 @@ impl Share {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    /// Adds one, which keeps the rule or does not.
+    /// Adds one case; `counts` says whether it keeps the rule.
     pub fn count(&mut self, counts: bool) {
         self.part += usize::from(counts);
         self.whole += 1;
@@ -46,14 +46,14 @@ impl Serialize for Share {
     }
 }
 
-/// The scores of some texts.
+/// The scores of several texts.
 ///
-/// A text without a strict form counts as one that keeps no rule of whole poems; couplets, lines and characters are
-/// counted in the poems that have one. Verdicts in which tones are saved in the next line give other scores than
-/// those of [`crate::check`]: count both only apart.
+/// A text without a strict form counts as a poem that breaks all rules of whole poems; its
+/// couplets, lines and characters are not counted. Verdicts in which tones are saved in the next
+/// line give other scores than those of [`crate::check`]: add only verdicts of one kind.
 ///
-/// Only [`Self::whole`] and its parts tell verse from chance: of random lines, some 60 to 70 in 100 single positions
-/// are right.
+/// Only [`Self::whole`] and its parts tell verse from chance: even in random lines, 60 to 70 % of
+/// the single positions are right.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Scores {
     /// Texts of strict form.
@@ -125,7 +125,7 @@ impl Scores {
     pub fn merge(&mut self, other: &Self) {
         macro_rules! add {
             ($($score:ident)*) => {
-                // Taken apart, so that no score can be forgotten.
+                // The fields are destructured, so that the compiler finds a forgotten score.
                 let Self { $($score),* } = other;
                 $(self.$score += *$score;)*
             };

@@ -1,8 +1,8 @@
-//! A poem of which some characters are given.
+//! A poem with some given characters.
 
 use crate::{Layout, LineLength, PlacedCharacter, ProsodyError, Slot, is_han, line_mark};
 
-/// Characters that mean a free place in the text of a template.
+/// Characters that mark a free place in a template.
 const FREE: [char; 3] = ['*', '＊', '□'];
 
 /// The ends of lines without a mark.
@@ -48,9 +48,9 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has no line;
-    /// [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of other lengths than 5 or 7 or of
-    /// several.
+    /// [`ProsodyError::NotHan`] for anything else in it; [`ProsodyError::EmptyTemplate`] if it has
+    /// no line; [`ProsodyError::LineLength`] or [`ProsodyError::UnevenTemplate`] for lines of
+    /// another length than 5 or 7, or of different lengths.
     pub fn parse(text: &str) -> Result<Self, ProsodyError> {
         ensure_allowed(text, Self::allows)?;
         let is_end = |c: char| line_mark(c).is_some() || LINE_ENDS.contains(&c);

@@ -29,7 +29,7 @@ impl fmt::Display for Tone {
     }
 }
 
-/// The tones that a character has, or that a place allows: the sum of their numbers.
+/// A set of tones that a character has or a place allows, as the sum of the numbers of [`Tone`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ToneSet(u8);
 

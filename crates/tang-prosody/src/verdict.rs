@@ -82,8 +82,8 @@ impl Serialize for Fault {
 pub struct Verdict {
     /// The form.
     pub form: Form,
-    /// The rhyme group that most of the even lines end in; `None` if no character that is known there has a level
-    /// reading with a group.
+    /// The rhyme group that most of the even lines end in; `None` if no known character there has a
+    /// level reading with a known group.
     pub rhyme: Option<RhymeGroup>,
     /// Whether the first line ends in that group, too.
     pub first_line_rhymes: bool,
