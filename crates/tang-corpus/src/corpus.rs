@@ -12,7 +12,7 @@ use crate::{
 
 /// The most bytes of a file: three times those of the published package.
 const MAX_BYTES: u64 = 256 << 20;
-/// Texts between two reports.
+/// Count of texts between two progress reports.
 const REPORT_EVERY: usize = 500;
 
 /// The poems that the model learns from, in the order of their source.
@@ -24,9 +24,9 @@ pub struct Corpus {
     pub counts: Counts,
     /// Texts of strict form with a character outside U+4E00 to U+9FFF: they count as irregular.
     pub rare: usize,
-    /// The parts of a text file that belong to no text. Its titles count as texts without a form.
+    /// The parts of a text file that belong to no text. Titles count as texts without a form.
     pub left_out: LeftOut,
-    /// The place where the first text of a text file without a form stops being a poem.
+    /// In a text file, the place where the first text without a strict form breaks it.
     pub first_unread: Option<Unread>,
 }
 
@@ -69,7 +69,7 @@ impl Corpus {
         let corpus = if path.is_dir() {
             Self::from_texts(&read_folder(path, on_progress)?, on_progress)
         } else {
-            // Read once only, as a pipe can be.
+            // The file is read only once, since it may be a pipe.
             let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
             if FileKind::of(&bytes) == Some(FileKind::GZIP) {
                 Self::from_texts(&read_archive(path, &bytes, on_progress)?, on_progress)

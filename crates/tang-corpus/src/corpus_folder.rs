@@ -25,11 +25,13 @@ const MAX_BYTES: u64 = 256 << 20;
 /// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three. Beside them
 /// is `.lock`, which a writer locks.
 ///
-/// A corpus is written whole under temporary names before the first file takes its place: a full disk
-/// leaves the corpus that was there. During the renames `SHA256SUMS` has a first line that says so and lists the
-/// old files and the new: an interrupt then leaves a folder that is no corpus, and that can be written again.
+/// A corpus is written whole under temporary names before the first file takes its place: a full
+/// disk leaves the corpus that was there. During the renames `SHA256SUMS` lists the old and the new
+/// files after a first line that says so: after an interrupt the folder is no corpus, but can be
+/// written again.
 ///
-/// Only files that were written here are replaced, and only as they were written. Links are not followed.
+/// Only files that were written here are replaced, and only if they are unchanged since. Links are
+/// not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CorpusFolder {
     path: PathBuf,
@@ -50,7 +52,8 @@ impl CorpusFolder {
     ///
     /// # Errors
     ///
-    /// [`CorpusError::Foreign`] with a file that is not, [`CorpusError::Io`] if that cannot be seen.
+    /// [`CorpusError::Foreign`] with a file that is neither, [`CorpusError::Io`] with one that
+    /// cannot be read.
     pub fn check_place(&self) -> Result<(), CorpusError> {
         self.own_files().map(|_| ())
     }
@@ -59,10 +62,10 @@ impl CorpusFolder {
     ///
     /// # Errors
     ///
-    /// [`CorpusError::Io`] with the file that could not be written, [`CorpusError::Foreign`] with one
-    /// that was not written here before, or was changed since, and [`CorpusError::Locked`] if another
-    /// process writes here. A corpus that was there is then as it was, except after a rename that failed: then it
-    /// has to be built again.
+    /// [`CorpusError::Io`] with the file that could not be written, [`CorpusError::Foreign`] with
+    /// one that was not written here before, or was changed since, and [`CorpusError::Locked`] if
+    /// another process writes here. An older corpus is then unchanged, except after a failed
+    /// rename: then it has to be built again.
     pub fn write(&self, corpus: &Corpus, split: &Split) -> Result<(), CorpusError> {
         self.check_place()?;
         fs::create_dir_all(&self.path).map_err(CorpusError::io("create", &self.path))?;
@@ -179,8 +182,8 @@ impl CorpusFolder {
     }
 }
 
-/// The poems of a text. `None` if it has none, or a line that is no poem of a strict form: anyone can make checksums
-/// of any files.
+/// The poems of a text. `None` if it has none, or a line that is no poem of a strict form: right
+/// checksums alone do not make a corpus.
 fn poems(bytes: &[u8]) -> Option<Vec<&str>> {
     let poems: Vec<&str> = std::str::from_utf8(bytes).ok()?.lines().collect();
     let is_corpus = !poems.is_empty() && poems.iter().all(|poem| Form::of(poem).is_some());

@@ -17,7 +17,7 @@ pub enum CorpusError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The published package could not be fetched, or arrived damaged.
@@ -37,7 +37,7 @@ pub enum CorpusError {
     Archive {
         /// The archive.
         path: PathBuf,
-        /// The answer of its reader.
+        /// The error of the archive reader.
         source: io::Error,
     },
     /// A file or folder is no source of poems, or a damaged one.
@@ -64,12 +64,12 @@ pub enum CorpusError {
         /// The place where the first text of a text file stops being a poem.
         first: Option<Unread>,
     },
-    /// Too few poems to hold some back for validation.
+    /// There are too few poems for a validation set.
     #[error("{got} poem cannot be split: wanted at least {wanted}, one of them for validation")]
     TooFewPoems {
         /// Count of poems.
         got: usize,
-        /// The least that can be split.
+        /// The least count of poems that can be split.
         wanted: usize,
     },
     /// There is no corpus in this folder yet.
@@ -96,7 +96,7 @@ pub enum CorpusError {
 }
 
 impl CorpusError {
-    /// Wraps the system's answer with the action: for `map_err`.
+    /// Adds action and path to an error of the system, for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { action, path, source }

@@ -17,15 +17,16 @@ pub use unread::Unread;
 
 /// The texts of a page: poems, and others that could not be read as one.
 ///
-/// An empty line ends a poem, if it is one by then. Its lines are closed by any mark or by the ends of equally long
-/// rows, each alone, in couplets, or all in one row; a row with more than a couplet makes it and its neighbours
-/// poems of one row each. Titles and authors above a poem are left out, as are notes in
-/// brackets, numbers, quotation marks and spaces.
+/// An empty line ends a poem if the rows before it are a whole one. A line of verse ends at a mark
+/// or, in rows of equal length, at the end of the row. A row has one line, one couplet or a whole
+/// poem; in the last case, its neighbours are read as poems of one row each, too. Titles and
+/// authors above a poem are left out, as are notes in brackets, numbers, quotation marks and
+/// spaces.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
     /// The texts in order.
     pub texts: Vec<PageText>,
-    /// The parts that belong to no text.
+    /// The parts of the page that belong to no text.
     pub left_out: LeftOut,
 }
 
@@ -35,7 +36,7 @@ pub struct PageText {
     /// The typed text: of a poem the characters and the marks, `，` and `。` where there are none; of
     /// another text all but the spaces.
     pub typed: String,
-    /// The same closed by `，` and `。` in turn, or the place where it stops being a poem.
+    /// The text with `，` and `。` in turn after its lines, or the first place where it is no poem.
     pub poem: Result<String, Unread>,
 }
 
@@ -51,7 +52,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Whether there is nothing.
+    /// Whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         self.titles.is_empty() && self.notes + self.numbers == 0
     }

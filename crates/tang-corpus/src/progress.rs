@@ -16,8 +16,8 @@ pub enum Step {
 pub struct Progress {
     /// The step.
     pub step: Step,
-    /// The part that is done, in the unit of the step.
+    /// The amount done so far, in the unit of the step.
     pub done: u64,
-    /// The whole, if it is known.
+    /// The total amount, if it is known.
     pub total: Option<u64>,
 }

@@ -23,10 +23,10 @@ pub struct Split {
 
 impl Split {
     /// Holds back every twentieth poem, the ones with index 19, 39 and so on. One of these stays in
-    /// training if half or more of its lines occur in a poem outside that twentieth: the model
-    /// would have seen it, near enough.
+    /// training if half or more of its lines occur in a poem outside that twentieth: otherwise
+    /// validation would measure a poem that was nearly trained on.
     ///
-    /// The last poem is held back where no other is, as with fewer than 20 poems.
+    /// The last poem is held back if no other is, for instance with fewer than 20 poems.
     ///
     /// # Errors
     ///

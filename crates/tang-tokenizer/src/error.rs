@@ -38,7 +38,7 @@ pub enum TokenizerError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The answer of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is not JSON, or not the JSON of a tokenizer.
@@ -46,7 +46,7 @@ pub enum TokenizerError {
     Json {
         /// The file.
         path: PathBuf,
-        /// The answer of the parser.
+        /// The error of the parser.
         reason: String,
     },
     /// The file is a tokenizer, but not a vocabulary of this crate.
@@ -54,7 +54,7 @@ pub enum TokenizerError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The token or id that is wrong, and what was wanted.
+        /// The wrong token or id, and the right one.
         damage: String,
     },
 }

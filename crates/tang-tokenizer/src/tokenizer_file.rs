@@ -158,13 +158,13 @@ struct StoredModel {
     kind: String,
     #[serde(deserialize_with = "entries")]
     vocab: Vec<(String, TokenId)>,
-    /// Only BPE has any.
+    /// Empty if the file has no merges: only BPE has them.
     #[serde(default)]
     merges: Vec<serde_json::Value>,
 }
 
 impl StoredFile {
-    /// The vocabulary, or the reason why it is none.
+    /// The vocabulary, or the reason why the file has none.
     fn into_vocabulary(self) -> Result<Vocabulary, String> {
         let StoredModel { kind, vocab: mut tokens, merges } = self.model;
         if kind != "BPE" || !merges.is_empty() {
@@ -175,7 +175,7 @@ impl StoredFile {
         }
         let added = self.added_tokens.into_iter();
         let added: BTreeSet<_> = added.map(|token| (token.content, token.id)).collect();
-        // Many are in the vocabulary as well.
+        // Many added tokens are in the vocabulary of the model as well.
         let known: HashSet<_> = tokens.iter().cloned().collect();
         tokens.extend(added.iter().filter(|token| !known.contains(token)).cloned());
 
@@ -187,7 +187,8 @@ impl StoredFile {
             }
         }
         let in_texts: HashSet<char> = characters.iter().map(|(character, _)| *character).collect();
-        // After all characters, and in no text, a token without a character does no harm.
+        // A longer token is harmless if its id comes after those of all characters and no text can
+        // contain it.
         let is_harmless = |token: &(String, TokenId)| {
             let (name, id) = token;
             let is_in_texts = name.chars().all(|character| in_texts.contains(&character));
@@ -201,7 +202,8 @@ impl StoredFile {
     }
 }
 
-/// A JSON object of tokens and ids with its order, and its repeats, which a map would not keep.
+/// The entries of a JSON object of tokens and ids, in order and with duplicates, which a map would
+/// drop.
 fn entries<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, TokenId)>, D::Error> {
     struct Entries;
 

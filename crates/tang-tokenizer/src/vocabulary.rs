@@ -22,9 +22,9 @@ const FIXED: [char; 3] = ['\n', COMMA, FULL_STOP];
 
 /// The characters that a model knows, one token each.
 ///
-/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow by Unicode code
-/// point: the same set of characters thus always gets the same ids, whatever texts it was collected from. One from a
-/// file keeps the ids that it has there.
+/// Newline, `，` and `。` are the first three. In a vocabulary of texts all other characters follow
+/// by Unicode code point: the same set of characters thus always gets the same ids, whatever texts
+/// it was collected from. A vocabulary from a file keeps the ids of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vocabulary {
     chars: Vec<char>,
@@ -43,7 +43,8 @@ impl Vocabulary {
         Self { chars, ids }
     }
 
-    /// The vocabulary with these `(character, id)` entries, in any order, or the reason why it is none.
+    /// The vocabulary with these `(character, id)` entries, in any order, or the reason why they
+    /// make no vocabulary.
     pub(crate) fn from_entries(mut entries: Vec<(char, TokenId)>) -> Result<Self, String> {
         let shown = |character: char| escape_value(&character.to_string());
         let missing = |id| format!("id {id} is missing, wanted 0, 1, 2 and so on without a gap");
@@ -103,8 +104,8 @@ impl Vocabulary {
         (0..).zip(self.chars.iter().copied())
     }
 
-    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the newline. An id out
-    /// of range is none.
+    /// Whether this token is a Han character ([`tang_prosody::is_han`]), so neither a mark nor the
+    /// newline. False for an id out of range.
     pub fn is_han(&self, id: TokenId) -> bool {
         self.char(id).is_some_and(tang_prosody::is_han)
     }

@@ -1,4 +1,4 @@
-//! From rows to poems.
+//! Finds the poems in the rows of a page.
 
 use std::mem;
 
@@ -11,7 +11,8 @@ use super::{
     verses::{Verse, Verses},
 };
 
-/// The ends of lines of a text file, a carriage return before a line feed apart.
+/// The characters that end a line of a text file. A carriage return with a line feed after it is
+/// one end.
 const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// The most rows above a poem that are taken for its title.
@@ -43,8 +44,8 @@ pub(crate) fn read(text: &str) -> Page {
     reader.page
 }
 
-/// The blocks, with those in one that make a poem only together: pages set an empty line between
-/// couplets, and between lines.
+/// Joins neighbouring blocks that are a poem only together: some pages have an empty line between
+/// couplets or between lines.
 fn joined_blocks(blocks: Vec<Vec<Row>>) -> Vec<Vec<Row>> {
     let pieces: Vec<Option<Verses>> = blocks.iter().map(|block| piece(block)).collect();
     let mut pieces = &pieces[..];
@@ -63,7 +64,7 @@ fn joined_blocks(blocks: Vec<Vec<Row>>) -> Vec<Vec<Row>> {
         let begins_with_title = run.peek().is_some_and(|block| block.iter().all(Row::is_title));
         match lines {
             4 | 8 => all.push(run.flatten().collect()),
-            // The title is as long as a line.
+            // One of the lines is a title that is as long as a line of verse.
             5 | 9 if begins_with_title => {
                 all.extend(run.next());
                 all.push(run.flatten().collect());
@@ -74,7 +75,8 @@ fn joined_blocks(blocks: Vec<Vec<Row>>) -> Vec<Vec<Row>> {
     all
 }
 
-/// The verse of a block that is part of a poem at most, titles above it apart.
+/// The one or two lines of verse of a block, which may have titles above them; `None` for any other
+/// block.
 fn piece(block: &[Row]) -> Option<Verses> {
     let first = block.iter().position(|row| row.verses.is_some())?;
     let (above, part) = block.split_at(first);
@@ -123,8 +125,8 @@ impl Reader {
         }
     }
 
-    /// Reads poems of several rows each, with titles between them, as long as there is one. Count of the
-    /// rows that were read.
+    /// Reads poems of several rows each, with titles between them, until the rows begin with no
+    /// poem. Returns the count of rows that were read.
     fn poems(&mut self, rows: &[Row]) -> usize {
         let mut rest = rows;
         while let Some((titles, poem)) = next_poem(rest) {
@@ -163,7 +165,8 @@ impl Reader {
         });
     }
 
-    /// Reads rows that are no poem. Titles above them are left out, if there is verse in them at all.
+    /// Reads rows that are no poem. Titles above them are left out, if the rows have any line of
+    /// verse.
     fn text(&mut self, mut rows: Vec<Row>) {
         if rows.iter().any(Row::has_verse) {
             let titles = rows.iter().take_while(|row| row.is_title()).count();
@@ -216,7 +219,7 @@ fn next_poem(rows: &[Row]) -> Option<(&[Row], &[Row])> {
     })
 }
 
-/// Count of the first rows that can be titles: one of them may look like verse, as 寻隐者不遇 does.
+/// Count of the first rows that can be titles. One of them may look like verse, as 寻隐者不遇 does.
 fn titles_at(rows: &[Row]) -> usize {
     let mut like_verse = 0;
     let ahead = rows.iter().take(MOST_TITLES);
@@ -233,7 +236,7 @@ fn poem_at(rows: &[Row]) -> Option<usize> {
     let verses = |row: usize| rows.get(row).and_then(|row| row.verses.as_ref());
     let first = verses(0)?;
     let has_title = |row| verses(row).is_some_and(|verses| !verses.titles.is_empty());
-    // Every row has one, as 首联： or none but the first.
+    // Either every row has a title, such as 首联：, or only the first.
     let titled = has_title(0) && has_title(1);
     let goes_on = |row: &usize| {
         let is_next = |next: &Verses| first.is_like(next) && next.titles.is_empty() != titled;
@@ -244,7 +247,7 @@ fn poem_at(rows: &[Row]) -> Option<usize> {
     let next = (1..ahead).find(|row| rows[0].is_numbered && rows[*row].is_numbered);
     let next = next.filter(|next| *next > 1 && joined(&rows[..*next]).is_poem());
     let end = next.unwrap_or(ahead);
-    // A line that was spoiled belongs to the poem, and spoils it.
+    // The next row is a line of this poem with a wrong length: then the rows are no poem.
     let is_spoiled = |row: &Row| {
         let near = |run: &Run| run.chars.len().abs_diff(first.length) <= 2;
         row.marks() > 0 && row.runs.iter().all(near)

@@ -22,9 +22,9 @@ const LONGEST_TITLE: usize = 40;
 /// One row, without the parts that are no verse: notes in brackets, numbers, quotation marks, an author.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
-    /// Its line of the page, counted from 1.
+    /// The number of the line on the page, counted from 1.
     pub number: usize,
-    /// The visible characters, and those that change how they are seen, as they were typed.
+    /// The typed characters, without spaces and invisible characters; direction marks stay.
     pub text: String,
     pub runs: Vec<Run>,
     /// The lines of verse, if the whole row is verse.
@@ -33,7 +33,7 @@ pub(crate) struct Row {
     pub notes: usize,
     /// Count of numbers that were left out.
     pub numbers: usize,
-    /// Whether a number is at its beginning: 1. or 一、 or （一）
+    /// Whether the row begins with a number: 1. or 一、 or （一）
     pub is_numbered: bool,
     /// The author's name that a dash sets apart at the end of the last line of verse, or that is the whole row.
     pub author: Option<String>,
@@ -79,7 +79,7 @@ impl Row {
         let mut in_number = false;
         let mut before: Option<(usize, char)> = None;
         for &(at, c) in chars {
-            // Anything left out before this one is a gap.
+            // Characters that were left out before this one make a gap.
             is_gap |= before.is_some_and(|(place, _)| at != place + 1);
             // One hyphen may be the bullet of a list.
             let is_dash = is_dash(c) || c == '-' && before.is_some_and(|(_, c)| c == '-');
@@ -125,7 +125,7 @@ impl Row {
         }
     }
 
-    /// Whether there is nothing to read in it.
+    /// Whether the row has no run.
     pub(crate) fn is_blank(&self) -> bool {
         self.runs.is_empty()
     }
@@ -135,8 +135,8 @@ impl Row {
         self.runs.iter().filter(|run| run.mark.is_some()).count()
     }
 
-    /// Whether it can be a title, an author, the number of a poem: no mark closes it, and no line of verse
-    /// is in it.
+    /// Whether the row can be a title, an author or the number of a poem: no mark closes it, and it
+    /// has no line of verse.
     pub(crate) fn is_title(&self) -> bool {
         let is_verse = |run: &Run| run.is_closed() && run.shape().is_some();
         let characters: usize = self.runs.iter().map(|run| run.chars.len()).sum();
@@ -146,7 +146,7 @@ impl Row {
             && !self.text.chars().any(char::is_control)
     }
 
-    /// Whether a line of verse is in it, closed by a mark.
+    /// Whether the row has a line of verse that a mark closes.
     pub(crate) fn has_verse(&self) -> bool {
         let mut runs = self.runs.iter();
         runs.any(|run| run.is_closed() && matches!(run.chars.len(), 5 | 7))
@@ -170,7 +170,7 @@ fn notes(chars: &[(usize, char)]) -> Vec<(usize, usize)> {
     notes
 }
 
-/// White space, empty letters that replace it, and characters that show nothing.
+/// White space, letters that look like white space, and invisible characters.
 fn is_space(c: char) -> bool {
     let is_empty = matches!(c, '\u{115f}'..='\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}');
     c.is_whitespace() || is_empty || is_invisible(c)
@@ -200,8 +200,8 @@ fn is_dash(c: char) -> bool {
     matches!(c, '‐'..='―' | '－')
 }
 
-/// Quotation marks, and ornaments before or between lines: no empty square or circle, which replace
-/// missing characters.
+/// Quotation marks, and ornaments before or between lines. Empty squares and circles are none: they
+/// replace missing characters.
 fn is_ornament(c: char) -> bool {
     matches!(c,
         '"' | '\'' | '“' | '”' | '‘' | '’' | '「'..='』' | '｢' | '｣' | '〈'..='》' | '〝'..='〟'

@@ -1,6 +1,6 @@
 //! Han characters between two marks.
 
-/// Numerals that count poems.
+/// Numerals in the numbers of poems.
 pub(crate) const NUMERALS: &str = "〇零一二三四五六七八九十百";
 
 /// Han characters up to a mark, or up to the end of the row.
@@ -12,9 +12,9 @@ pub(crate) struct Run {
     pub gaps: Vec<usize>,
     /// The mark that closes it, in full width.
     pub mark: Option<char>,
-    /// The first character that no poem has, with its place.
+    /// The first character that cannot be in a poem, with its place.
     pub stray: Option<(usize, char)>,
-    /// Whether it is after a dash, as the name of an author.
+    /// Whether the run comes after a dash, as the name of an author does.
     pub after_dash: bool,
 }
 
@@ -28,7 +28,7 @@ impl Run {
         self.chars.is_empty() && self.stray.is_none()
     }
 
-    /// Whether it counts poems: 一、 or 其二：
+    /// Whether the run is the number of a poem: 一、 or 其二：
     pub(crate) fn is_number(&self) -> bool {
         let text = self.text();
         let numeral = text.strip_prefix('其').unwrap_or(&text);
@@ -37,12 +37,12 @@ impl Run {
             && numeral.chars().all(|c| NUMERALS.contains(c))
     }
 
-    /// Whether a mark closes it, and no colon, as after a title.
+    /// Whether a mark closes the run, other than the colon after a title.
     pub(crate) fn is_closed(&self) -> bool {
         self.mark.is_some_and(|mark| mark != '：')
     }
 
-    /// The length and the count of its lines, if it is verse.
+    /// The length and the count of the lines, if the run is verse.
     pub(crate) fn shape(&self) -> Option<(usize, usize)> {
         let got = self.chars.len();
         let lines = |length| [1, 2, 4, 8].into_iter().find(|lines| got == lines * length);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{row::Row, run::Run};
 
-/// The first place of a text that no poem of strict form has.
+/// The first place at which a text cannot be a poem of strict form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unread {
     /// The line of the page, counted from 1.
@@ -28,8 +28,9 @@ impl fmt::Display for Unread {
 }
 
 impl Unread {
-    /// The first place where these rows stop being a poem: a character that no poem has, a line of another length
-    /// than most, or the last line if only their count is wrong.
+    /// The first place at which these rows cannot be a poem: a character that no poem has, a line
+    /// whose length differs from that of most lines, or the last line if only the count of lines is
+    /// wrong.
     pub(crate) fn of(rows: &[Row]) -> Self {
         let runs = || rows.iter().flat_map(|row| row.runs.iter().map(move |run| (row.number, run)));
         let lines = |run: &Run, length: usize| {

@@ -22,8 +22,8 @@ pub(crate) struct Verses {
 }
 
 impl Verses {
-    /// The verse of a row: runs of 5 or 7 characters, or of a couplet, all alike, after a title or not.
-    /// `None` if it is something else.
+    /// The verse of a row: runs of equal length, each a line of 5 or 7 characters or a couplet,
+    /// with or without a title before them. `None` for any other row.
     pub(crate) fn of(runs: &[Run]) -> Option<Self> {
         if runs.iter().any(|run| run.stray.is_some()) {
             return None;
@@ -75,17 +75,18 @@ impl Verses {
         })
     }
 
-    /// Whether it is a whole poem.
+    /// Whether there are as many lines as a whole poem has, 4 or 8.
     pub(crate) fn is_poem(&self) -> bool {
         [4, 8].contains(&self.lines.len())
     }
 
-    /// Whether the lines of another row are as these, titles apart.
+    /// Whether another row has the same length of lines and count of lines per run. Titles do not
+    /// matter.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (self.length, self.in_run) == (other.length, other.in_run)
     }
 
-    /// Whether it goes on after a row like `other`.
+    /// Whether this row can continue a poem after the row `other`.
     pub(crate) fn goes_on(&self, other: &Self) -> bool {
         self.is_like(other) && other.titles.is_empty()
     }

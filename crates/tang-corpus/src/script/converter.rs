@@ -33,7 +33,7 @@ impl Converter {
         self.stages[0].replace(text)
     }
 
-    /// The converted text. Characters that no table has are kept.
+    /// The converted text. Characters that are in no table stay.
     pub fn convert(&self, text: &str) -> String {
         let [normalise, convert] = &self.stages;
         convert.replace(&normalise.replace(text))
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(converter.convert("㑮"), "𫝈");
     }
 
-    /// So the characters of a text and of its conversion are pairs.
+    /// Each character of a text is the partner of one of its conversion.
     #[test]
     fn every_character_becomes_one() {
         for table in [COMPATIBILITY, TS_PHRASES, TS_CHARACTERS_EXT, TS_CHARACTERS] {

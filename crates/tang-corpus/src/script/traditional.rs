@@ -1,4 +1,4 @@
-//! Traditional characters for simplified ones, as the source of the corpus has them.
+//! Conversion from simplified to traditional characters, by the usage in the source of the corpus.
 
 use std::{collections::HashMap, iter};
 
@@ -33,20 +33,21 @@ struct Form<'a> {
     count: f64,
     before: &'a str,
     after: &'a str,
-    /// Pairs of neighbours, before and after, between which this form is right against the counts.
+    /// Pairs of neighbours, before and after, between which this form is right although the counts
+    /// prefer another.
     between: &'a str,
 }
 
 impl Default for Traditional<'_> {
-    /// By the table that is compiled in.
+    /// The conversion by the table that is compiled in.
     fn default() -> Self {
         Self::new(COUNTED)
     }
 }
 
 impl<'a> Traditional<'a> {
-    /// By a table such as `data/traditional.tsv`: a row per form, the commonest of a character
-    /// first.
+    /// The conversion by a table such as `data/traditional.tsv`: a row per form, the commonest of a
+    /// character first.
     ///
     /// # Panics
     ///
@@ -64,7 +65,8 @@ impl<'a> Traditional<'a> {
         Self { counted, listed: listed.collect() }
     }
 
-    /// The text in traditional characters, one for each. Marks and line breaks part words.
+    /// The text in traditional characters, one for each. No word goes across a mark or a line
+    /// break.
     pub fn convert(&self, text: &str) -> String {
         let text: Vec<char> = text.chars().collect();
         let neighbour = |index: usize| text.get(index).copied().filter(|c| is_han(*c));
@@ -113,13 +115,13 @@ impl<'a> Traditional<'a> {
                 forms.iter().map(|form| count_of(neighbour, side(form))).collect();
             let beside: f64 = counts.iter().sum();
             for ((score, form), count) in scores.iter_mut().zip(forms).zip(counts) {
-                // The share beside this neighbour against the share at large, which counts there
-                // as one more observation.
+                // The share of this form beside this neighbour over its share everywhere. The
+                // latter is added to the counts beside the neighbour as one more observation.
                 let share = form.count / total;
                 *score *= (count + share) / (beside + 1.0) / share;
             }
         }
-        // The first of equal ones.
+        // Among equal scores, the first form is taken.
         let best = (1..forms.len())
             .fold(0, |best, index| if scores[index] > scores[best] { index } else { best });
         forms[best].character
@@ -184,7 +186,7 @@ mod tests {
             ("里", "里"),
             ("千里，山里。", "千里，山裏。"),
             ("千里闻", "千里聞"),
-            // As OpenCC lists it.
+            // The form that OpenCC lists.
             ("千里声", "千裏聲"),
             ("，里声", "，裏聲"),
             ("风", "風"),

@@ -15,9 +15,9 @@ use super::{
 };
 use crate::{CorpusError, Progress, Step};
 
-/// The most that is read between the bytes of two files: their headers, with long names and the like.
+/// The most bytes between the contents of two files: headers, with long names and the like.
 const MAX_HEADERS: u64 = 1 << 20;
-/// Bytes by which the contents are recognised.
+/// Count of bytes by which the kind of the contents is recognised.
 const SAMPLE: u64 = 4_096;
 
 /// The texts of all poem files in the archive, whose one top folder may have any name. `path` is
@@ -39,7 +39,7 @@ pub(crate) fn read_archive(
     let mut sample = Vec::new();
     let begun = stream.by_ref().take(SAMPLE).read_to_end(&mut sample);
     begun.map_err(failed)?;
-    // Binary may be a damaged archive.
+    // A file of kind BINARY may be a damaged archive.
     if !matches!(FileKind::of(&sample), Some(FileKind::TAR | FileKind::BINARY)) {
         let fault = format!("is {}", FileKind::GZIP);
         return Err(CorpusError::unreadable(path, fault));

@@ -1,4 +1,4 @@
-//! Compressed data that may inflate to any size.
+//! Compressed data, with a limit on the size that they inflate to.
 
 use std::{
     cell::Cell,
@@ -8,14 +8,14 @@ use std::{
 /// The most that an archive is inflated to: three times the published package.
 const MAX_INFLATED: u64 = 1 << 30;
 
-/// Counts of a stream, to be seen from outside the readers around it.
+/// Counts of a stream, shared with the code outside of the readers around it.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     /// Compressed bytes that were read.
     pub packed: Cell<u64>,
     /// Inflated bytes that may be read from here on.
     pub allowed: Cell<u64>,
-    /// Whether the end of the inflated bytes was met.
+    /// Whether the end of the inflated bytes was reached.
     pub has_ended: Cell<bool>,
     inflated: Cell<u64>,
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{CorpusError, Progress, Step};
 
-/// Time enough for 85 MB at 50 kB a second.
+/// Longest time of a download: enough for 85 MB at 50 kB per second.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// The most bytes of a package that are read: three times those of the one that is fetched.
 const MAX_PACKAGE: u64 = 256 << 20;
@@ -53,7 +53,7 @@ pub struct Npm {
 }
 
 impl Default for Npm {
-    /// The client that the search path has.
+    /// The `npm` of the search path.
     fn default() -> Self {
         Self {
             program: if cfg!(windows) { "npm.cmd" } else { "npm" }.into(),
@@ -64,7 +64,7 @@ impl Default for Npm {
 }
 
 impl Npm {
-    /// The same client, which is ended once `stop` is set.
+    /// This client, which is stopped once `stop` is set.
     pub fn until(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
     }
@@ -86,7 +86,7 @@ impl Npm {
         read_archive(Path::new(CHINESE_POETRY.file), &archive, on_progress)
     }
 
-    /// Fetches the archive of a package by way of `folder`, and verifies it.
+    /// Fetches the archive of a package into `folder`, reads and verifies it.
     fn pack(&self, package: &Package, folder: &Path) -> Result<Vec<u8>, CorpusError> {
         let spec = package.spec;
         let messages = folder.join("messages");

@@ -1,4 +1,4 @@
-//! Another program that is run, but not for ever.
+//! Running another program with a time limit.
 
 use std::{
     io,
@@ -8,12 +8,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time between two looks at the program.
+/// Time between two checks whether the program has ended.
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Time in which a program that is told to end may clean up.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The end of a program.
+/// The way in which a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// By itself.
@@ -45,7 +45,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration, stop: &AtomicBool) -> 
         }
         thread::sleep(INTERVAL);
     };
-    // Nothing can be done for one that cannot be ended.
+    // A program that cannot be ended is left running.
     let _ = end(&mut program);
     Ok(ending)
 }
@@ -63,7 +63,7 @@ fn end(program: &mut Child) -> io::Result<()> {
     while program.try_wait()?.is_none() && start.elapsed() < GRACE {
         thread::sleep(INTERVAL);
     }
-    // Programs that it started may be left.
+    // Programs that it started may still run.
     let _ = killpg(group, Signal::SIGKILL);
     program.wait()?;
     Ok(())
@@ -101,7 +101,7 @@ pub(crate) mod tests {
         command
     }
 
-    /// Whether a process is there and no zombie.
+    /// Whether a process exists and is no zombie.
     #[cfg(target_os = "linux")]
     fn is_running(process: &str) -> bool {
         let status = format!("/proc/{}/status", process.trim());
