@@ -45,12 +45,12 @@ pub enum ModelError {
         /// The file that was looked for.
         missing: String,
     },
-    /// The operating system refused.
+    /// A file cannot be read or written.
     #[error("cannot read or write {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }

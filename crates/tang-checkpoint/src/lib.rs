@@ -1,5 +1,5 @@
 //! Model folders in Hugging Face layout: the geometry of a network, the names and shapes of its
-//! parameters, its weights on the host, and the files that hold them.
+//! parameters, its weights on the host, and the files that contain them.
 //!
 //! No tensor library is needed to read or write a model.
 //!

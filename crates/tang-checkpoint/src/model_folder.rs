@@ -77,15 +77,15 @@ impl ModelFolder {
         Self::new(config, stored, path)
     }
 
-    /// A model of the tensors in `path` that are its parameters.
+    /// Makes the model of the parameters among the tensors of `path`.
     fn new(config: ModelConfig, mut stored: TensorFile, path: &Path) -> Result<Self, ModelError> {
         let weights =
             from_hf(&config, stored.tensors).map_err(|error| ModelError::damaged(path, error))?;
         Ok(Self { config, weights, vocabulary: stored.metadata.remove(VOCABULARY_KEY) })
     }
 
-    /// Leaves the first `count` tokens, so that those after them, which no character has, are never
-    /// drawn and take no part of the probability.
+    /// Keeps the first `count` tokens. The tokens after them have no character: without them, they
+    /// are never drawn and have no probability.
     ///
     /// # Panics
     ///
@@ -126,7 +126,7 @@ impl ModelFolder {
         let generation = json!({"bos_token_id": 0, "eos_token_id": 0});
         write_json(&path.join(GENERATION_FILE), &generation)?;
         let metadata = BTreeMap::from([
-            // transformers reads only files that say which framework's tensors they hold.
+            // transformers reads only files with this key, which names a framework.
             ("format".to_owned(), "pt".to_owned()),
             (VOCABULARY_KEY.to_owned(), vocabulary.to_owned()),
         ]);

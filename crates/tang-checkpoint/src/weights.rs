@@ -89,7 +89,8 @@ impl Weights {
         self.tensors.insert(path.into(), HostTensor::new(shape, values));
     }
 
-    /// Leaves the rows of the first `count` tokens in the token embedding and in the output head.
+    /// Keeps only the rows of the first `count` tokens in the token embedding and in the output
+    /// head.
     pub(crate) fn keep_tokens(&mut self, config: &ModelConfig, count: usize) {
         let all = config.vocab_size;
         assert!(count <= all, "{count} tokens of {all}");

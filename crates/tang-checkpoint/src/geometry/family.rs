@@ -2,8 +2,8 @@
 
 use super::Rope;
 
-/// The family of a network. All that differs follows from it: norms, positions, the feed-forward network,
-/// biases, and how a Hugging Face checkpoint names and lays out its tensors.
+/// The family of a network. All differences between networks follow from it: norms, positions, the
+/// feed-forward network, biases, and how a Hugging Face checkpoint names and lays out its tensors.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
     /// GPT-2 (Radford et al., *Language Models are Unsupervised Multitask Learners*, 2019):
@@ -18,7 +18,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The name that people know it by.
+    /// The usual name, for reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gpt2 => "GPT-2",

@@ -22,27 +22,29 @@ pub(crate) enum RopeScaling {
     Unscaled,
     /// All angles divided by `factor`.
     Linear { factor: f64 },
-    /// A base that grows with texts beyond the context. No text here is longer, and up to there it is the
-    /// model's own.
+    /// A base that grows with texts longer than the context. No text here is longer, so the base of
+    /// the model is used.
     Dynamic { factor: f64 },
-    /// Long waves divided by `factor`, short ones kept, those between them blended. A wave is long below
-    /// `low_freq_factor` periods in the first context, and short above `high_freq_factor`.
+    /// Frequencies of long waves divided by `factor`, those of short waves kept, those between
+    /// blended. A wave is long if the original context has fewer than `low_freq_factor` periods of
+    /// it, and short if it has more than `high_freq_factor`.
     Llama3 {
         factor: f64,
         low_freq_factor: f64,
         high_freq_factor: f64,
-        /// The first context, in positions.
+        /// The original context, in positions.
         #[serde(rename = "original_max_position_embeddings")]
         original_context: usize,
     },
-    /// The same with a ramp over the pairs of a head, from `beta_fast` periods in the first context to
-    /// `beta_slow`, and cosines and sines multiplied by `attention_factor` (Peng et al., *YaRN*, 2023).
+    /// The same with a linear ramp over the pairs of a head, from `beta_fast` periods in the
+    /// original context to `beta_slow`, and cosines and sines multiplied by `attention_factor`
+    /// (Peng et al., *YaRN*, 2023).
     Yarn {
         factor: f64,
         attention_factor: f64,
         beta_fast: f64,
         beta_slow: f64,
-        /// Whether both ends are moved to whole pairs.
+        /// Whether both ends of the ramp are rounded to whole pairs.
         truncate: bool,
         #[serde(rename = "original_max_position_embeddings")]
         original_context: usize,
@@ -99,7 +101,7 @@ impl Rope {
                 factor, beta_fast, beta_slow, truncate, original_context, ..
             } => {
                 let dim = head_dim as f64;
-                // The pair, as a real number, with this count of periods in the first context.
+                // The pair, as a real number, with this count of periods in the original context.
                 let pair_of = |periods: f64| {
                     dim * (original_context as f64 / (periods * TAU)).ln() / (2.0 * self.theta.ln())
                 };
@@ -128,7 +130,7 @@ impl Rope {
         }
     }
 
-    /// The reason why no angles follow from these numbers, if so.
+    /// The reason why these numbers are invalid; `None` if they are valid.
     pub(crate) fn fault(&self) -> Option<String> {
         let Self { theta, scaling } = *self;
         if !(theta.is_finite() && theta > 1.0) {
@@ -153,7 +155,7 @@ impl Rope {
     }
 }
 
-/// A frequency of which the share `kept` stays, and the rest is divided by `factor`.
+/// A frequency, with the share `kept` as it is and the rest divided by `factor`.
 fn blend(frequency: f64, factor: f64, kept: f64) -> f64 {
     frequency * ((1.0 - kept) / factor + kept)
 }

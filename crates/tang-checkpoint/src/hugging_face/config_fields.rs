@@ -1,4 +1,4 @@
-//! The fields of a `config.json`, each read once, so that none is passed over.
+//! The fields of a `config.json`, each read once, so that none is ignored.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -59,7 +59,8 @@ impl ConfigFields {
         }
     }
 
-    /// Takes a field that goes by any of these names, with one value under all, or its default if it is missing.
+    /// Takes a field that may have any of these names, with the same value under each, or its
+    /// default if it is missing.
     pub(crate) fn or<T: DeserializeOwned + PartialEq>(
         &mut self,
         names: &[&str],

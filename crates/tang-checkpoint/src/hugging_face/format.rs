@@ -10,14 +10,15 @@ use crate::{Family, ModelConfig, ModelError};
 pub(crate) struct Format {
     /// `model_type` in `config.json`.
     pub model_type: &'static str,
-    /// Classes that compute logits, or the states under them, as this network does.
+    /// Names of the transformers classes of this network, with the output head or without.
     pub architectures: &'static [&'static str],
     /// Reads the fields of `config.json`, with the defaults of transformers.
     pub read: fn(&mut ConfigFields) -> Result<ModelConfig, ModelError>,
     pub write: fn(&ModelConfig) -> Value,
     /// Beginning of the names of all tensors but the output head.
     pub prefix: &'static str,
-    /// Whether a tensor, by its name after the prefix, is a table in old files that follows from the configuration.
+    /// Whether a tensor, by its name after the prefix, is a table that old files contain although
+    /// the configuration gives it.
     pub is_buffer: fn(&str) -> bool,
     pub token_embedding: &'static str,
     pub position_embedding: Option<&'static str>,
@@ -47,7 +48,8 @@ impl Format {
         format!("{}{}.weight", self.prefix, self.token_embedding)
     }
 
-    /// The full name of a tensor, in which the prefix of all may be missing; `None` for one that is no parameter.
+    /// The full name of a tensor, whose prefix may be missing; `None` for a table that is no
+    /// parameter.
     pub(crate) fn canonical_name(&self, name: &str) -> Option<String> {
         if name == OUTPUT_HEAD {
             return Some(name.to_owned());
@@ -66,7 +68,8 @@ impl From<ModelConfig> for Value {
 impl TryFrom<Value> for ModelConfig {
     type Error = ModelError;
 
-    /// Reads a `config.json` of either family, and passes over no field that could change the logits.
+    /// Reads a `config.json` of either family, and refuses every unknown field that could change
+    /// the logits.
     fn try_from(json: Value) -> Result<Self, ModelError> {
         let mut fields = ConfigFields::new("config.json", json)?;
         let model_type: Option<String> = fields.optional("model_type")?;

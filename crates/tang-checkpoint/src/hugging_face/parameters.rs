@@ -4,7 +4,7 @@
 use super::format::Format;
 use crate::ModelConfig;
 
-/// Name of the output head in the checkpoints of weight_and_bias families; a tied one may be stored, too.
+/// Name of the output head in the checkpoints of both families; a tied head may be stored, too.
 pub(crate) const OUTPUT_HEAD: &str = "lm_head.weight";
 /// Path of the token embedding.
 pub(crate) const TOKEN_EMBEDDING: &str = "token_embedding";
@@ -36,7 +36,8 @@ pub(crate) enum Initial {
 pub(crate) enum Stored {
     /// One tensor of this name and of the same shape.
     AsIs(String),
-    /// Matrices `[out, in]`, side by side and transposed in the parameter: name and out of each.
+    /// Matrices `[out, in]`, side by side and transposed in the parameter: the name and the count
+    /// of outputs of each.
     Transposed(Vec<(String, usize)>),
 }
 
@@ -62,8 +63,8 @@ pub fn parameters(config: &ModelConfig) -> Vec<ParameterSpec> {
     let kv_width = config.kv_heads * config.head_dim();
     let format = Format::of(config.family);
     let prefix = format.prefix;
-    // As GPT-2 starts; less where a projection writes into the residual stream, whose variance would grow with
-    // depth.
+    // Starting values as in GPT-2. They are smaller for projections that write into the residual
+    // stream, whose variance would grow with depth.
     let normal = Initial::Normal(0.02);
     let residual = Initial::Normal(0.02 / (2.0 * config.layers as f32).sqrt());
 

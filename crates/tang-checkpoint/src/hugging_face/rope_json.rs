@@ -13,7 +13,7 @@ const KEYS: [&str; 2] = ["rope_scaling", "rope_parameters"];
 /// The one layer type that a Llama has, under which its parameters may be nested.
 const LAYER_TYPE: &str = "full_attention";
 
-/// Numbers beside the objects, for those that leave them out.
+/// Numbers of the configuration itself, for objects that leave them out.
 #[derive(Clone, Copy)]
 struct Beside {
     theta: f64,
@@ -21,8 +21,8 @@ struct Beside {
     original_context: Option<usize>,
 }
 
-/// Takes the rotary positions out of a configuration with a context of `context` positions. Where the second key
-/// scales nothing, the first one counts.
+/// Takes the rotary positions out of a configuration with a context of `context` positions. If the
+/// second object has no scaling, the first one is used.
 pub(crate) fn read(fields: &mut ConfigFields, context: usize) -> Result<Rope, ModelError> {
     let beside = Beside {
         theta: fields.optional("rope_theta")?.unwrap_or(DEFAULT_THETA),

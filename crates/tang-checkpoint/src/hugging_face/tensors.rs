@@ -13,8 +13,8 @@ use crate::{ModelConfig, ModelError, Weights, host_tensor::HostTensor};
 /// A tensor and the name that its file has for it.
 type Named = (String, HostTensor);
 
-/// Puts the tensors of a checkpoint together to the parameters of a model. A tensor may be stored under two
-/// names, if its numbers are the same under both.
+/// Makes the parameters of a model from the tensors of a checkpoint. A tensor may be stored under
+/// two names, if its numbers are the same under both.
 pub(crate) fn from_hf(
     config: &ModelConfig,
     tensors: impl IntoIterator<Item = Named>,
@@ -83,7 +83,7 @@ fn by_canonical_name(
     Ok(stored)
 }
 
-/// Takes the parameters of a model apart to the tensors of a checkpoint.
+/// Makes the tensors of a checkpoint from the parameters of a model.
 pub(crate) fn to_hf(config: &ModelConfig, weights: &Weights) -> BTreeMap<String, HostTensor> {
     let mut stored = BTreeMap::new();
     for spec in parameters(config) {
@@ -145,7 +145,7 @@ mod tests {
                     let error = read(&edit).unwrap_err().to_string();
                     assert!(error.contains(embedding) && error.contains(name), "{error}");
                 }
-                // Alone it is the tensor.
+                // If only the tied head is stored, it is the embedding.
                 let mut alone = stored.clone();
                 let tensor = alone.remove(embedding).unwrap();
                 alone.insert(name.to_owned(), tensor);

@@ -36,8 +36,8 @@ struct Index {
     weight_map: BTreeMap<String, String>,
 }
 
-/// The file of a folder that has the weights or lists their shards. One file goes before shards, as in
-/// transformers.
+/// The file of a folder that has the weights or lists their shards. A single file is preferred to
+/// shards, as in transformers.
 pub(crate) fn weights_name(folder: &Path) -> &'static str {
     if !folder.join(WEIGHTS_FILE).exists() && folder.join(INDEX_FILE).exists() {
         INDEX_FILE
@@ -120,8 +120,8 @@ fn read_shards(
     Ok(all)
 }
 
-/// Whether a name from a file leads to a file of the same folder. A link there may lead out of it: the maker of
-/// the folder made the link.
+/// Whether a name from a file leads to a file of the same folder. A link in the folder may lead out
+/// of it: it belongs to the folder, not to the index.
 fn is_plain_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let is_one = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
@@ -192,7 +192,7 @@ mod tests {
         let read = read_weights(folder.path(), |name| name != "b").unwrap();
         let wanted = [("a".to_owned(), tensor(1.0)), ("c".to_owned(), tensor(3.0))];
         assert_eq!(read.tensors, wanted);
-        // One file goes before them.
+        // A single file is preferred to them.
         fs::copy(folder.path().join("two.safetensors"), folder.path().join(WEIGHTS_FILE)).unwrap();
         assert_eq!(read_weights(folder.path(), |_| true).unwrap().tensors.len(), 1);
     }
