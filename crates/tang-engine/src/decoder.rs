@@ -70,7 +70,8 @@ pub trait Decoder: Send {
         CacheBytes::default()
     }
 
-    /// Tokens that a row of `tokens` tokens has memory for, if exactly `tokens` were announced; 0 without a cache.
+    /// Capacity, in tokens, of a row of `tokens` tokens if exactly `tokens` were announced; 0
+    /// without a cache.
     fn capacity_for(&self, tokens: usize) -> usize {
         let _ = tokens;
         0
@@ -103,8 +104,8 @@ pub trait Decoder: Send {
     }
 }
 
-/// Count of tokens that a prompt begins with and `cached` begins with, too. The last token of the prompt is never
-/// among them: the logits after it are still to be computed.
+/// Length of the common prefix of a prompt and the tokens `cached`. The last token of the prompt is
+/// never counted, since the logits after it have to be computed.
 pub fn shared_tokens(prompt: &[TokenId], cached: &[TokenId]) -> usize {
     let pairs = prompt[..prompt.len() - 1].iter().zip(cached);
     pairs.take_while(|(a, b)| a == b).count()

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Tokens for which a row has room at first, if fewer were not announced: most poems have fewer.
+/// First capacity of a row, in tokens, unless fewer were announced. Most poems have fewer.
 const FIRST: usize = 128;
 
 /// Keys (after rotation) and values of every layer for a batch of rows.
@@ -63,8 +63,8 @@ impl KvCache {
         }
     }
 
-    /// Announces at most `rows` rows, in all caches of this kind together, of at most `tokens` tokens each: the
-    /// memory that a row gets at first.
+    /// Announces at most `rows` rows of at most `tokens` tokens each, those of all forks of the
+    /// decoder counted. The announced length bounds the first capacity of a row.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl KvCache {
         check_cache_memory(&self.config, rows, 0, Self::capacity_for(self.reserved.1.min(FIRST)))
     }
 
-    /// Makes it `rows` empty rows; rows that were there keep their memory.
+    /// Empties the cache and sets the count of rows to `rows`; rows keep their memory.
     pub fn start(&mut self, rows: usize) {
         self.rows.resize_with(rows, Row::default);
         self.lengths = vec![0; rows];
@@ -128,7 +128,7 @@ impl KvCache {
         self.rows = kept.collect();
     }
 
-    /// Tokens that a row with room for `tokens` has memory for: whole blocks.
+    /// The capacity of a row for `tokens` tokens: whole blocks.
     pub(crate) fn capacity_for(tokens: usize) -> usize {
         tokens.next_multiple_of(KvRow::BLOCK)
     }
@@ -174,7 +174,7 @@ impl KvCache {
         let held = growing.iter().map(|(row, _)| self.rows[*row].capacity);
         let most = growing.iter().map(|(_, tokens)| *tokens);
         if let (Some(held), Some(most)) = (held.min(), most.max()) {
-            // Rows that were announced and are not here yet are counted, too.
+            // Rows that were announced and do not exist yet are counted, too.
             let rows = growing.len() + self.reserved.0.saturating_sub(self.rows.len());
             check_cache_memory(&self.config, rows, held, Self::capacity_for(most))?;
         }
@@ -184,13 +184,13 @@ impl KvCache {
         Ok(())
     }
 
-    /// The same tokens, with the announcement of `other`.
+    /// This cache, with the announced sizes of `other`.
     pub(crate) fn reserved_as(mut self, other: &Self) -> Self {
         self.reserved = other.reserved;
         self
     }
 
-    /// The shards of some rows, for shares of `per_share` rows each.
+    /// The two shards of each share of `per_share` rows, for the rows in `range`.
     pub(crate) fn shards(
         &mut self,
         range: Range<usize>,

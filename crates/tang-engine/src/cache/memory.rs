@@ -9,11 +9,12 @@ use crate::EngineError;
 /// Where Linux shows control groups (version 2).
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// Bytes below which the system is not asked, as that takes as long as a token.
+/// Bytes below which the memory is not checked, since that takes as long as a token.
 const LITTLE: usize = 32 << 20;
 
-/// Checks that the available memory has room for `rows` rows of `tokens` tokens each, of which each has room for
-/// `capacity` already; for a quarter more, their logits twice, and 32 MiB to compute with.
+/// Checks that the available memory suffices to grow `rows` rows from `capacity` to `tokens` tokens
+/// each. A quarter of these bytes, two copies of the logits and 32 MiB for the computation are
+/// added.
 ///
 /// # Errors
 ///
@@ -39,13 +40,13 @@ pub(crate) fn check_cache_memory(
     {
         return Err(too_large(Some(available)));
     }
-    // An address space may have a limit of its own. The reserved memory is freed untouched.
+    // The address space may have a limit of its own, so the bytes are reserved, and freed unused.
     let reserved = Vec::<u8>::new().try_reserve_exact(needed);
     reserved.map_err(|_| too_large(None))
 }
 
-/// Bytes that the system can give without swapping, and the limits of this process's control groups leave; `None`
-/// where the system does not say.
+/// Bytes that are available without swapping, within the limits of this process's control groups;
+/// `None` where the system does not say.
 fn available() -> Option<u64> {
     let all = fs::read_to_string("/proc/meminfo").ok()?;
     let all = field(&all, "MemAvailable:")? * 1024;
@@ -62,7 +63,7 @@ fn left_in(group: &Path) -> Option<u64> {
     let read = |name| fs::read_to_string(group.join(name)).ok();
     let limit: u64 = read("memory.max")?.trim().parse().ok()?;
     let used: u64 = read("memory.current")?.trim().parse().ok()?;
-    // Files that are cached and in no use are given up.
+    // Cached files that are not in use can be dropped.
     let files = field(&read("memory.stat")?, "inactive_file")?;
     Some(limit.saturating_sub(used.saturating_sub(files)))
 }

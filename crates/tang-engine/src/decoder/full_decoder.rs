@@ -1,4 +1,4 @@
-//! Decoding without a cache: the oracle.
+//! Decoding without a cache, as the reference for the cache.
 
 use std::sync::{
     Arc,
@@ -27,14 +27,15 @@ impl FullDecoder {
         Self { engine: Arc::clone(engine), threads, rows: Vec::new(), forwarded: Arc::default() }
     }
 
-    /// Sends all tokens of all rows, among them new ones, through the model; their hidden states.
+    /// Adds the new tokens and sends all tokens of all rows through the model. Returns their hidden
+    /// states.
     fn forward(&mut self, new: &[&[TokenId]]) -> Result<Vec<f32>, EngineError> {
         assert_eq!(new.len(), self.rows.len(), "new tokens of each sequence");
         for (row, new) in self.rows.iter_mut().zip(new) {
             row.extend_from_slice(new);
         }
         let rows: Vec<&[TokenId]> = self.rows.iter().map(Vec::as_slice).collect();
-        // Keys and values of this step alone.
+        // A cache for this step only.
         let mut scratch = KvCache::new(self.engine.config(), rows.len());
         let hidden = match self.engine.forward(&rows, &mut scratch, self.threads) {
             Ok(hidden) => hidden,

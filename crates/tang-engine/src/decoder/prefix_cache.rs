@@ -7,8 +7,8 @@ use tang_tokenizer::TokenId;
 
 use crate::{Engine, EngineError, KvCache, shared_tokens};
 
-/// A prefix that went through the model once. Each batch of prompts that begin with it pays only for the rest:
-/// [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
+/// A prefix that went through the model once. For prompts that begin with it, only the tokens after
+/// it are computed: [`CachedDecoder::with_prefix`](crate::CachedDecoder::with_prefix).
 ///
 /// This is exact, since attention is causal: keys and values of a token do not depend on the tokens after it.
 #[derive(Debug)]

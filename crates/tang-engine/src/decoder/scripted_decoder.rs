@@ -5,7 +5,7 @@ use tang_tokenizer::TokenId;
 
 use crate::{Decoder, EngineError, Logits};
 
-/// Takes the logits after a text from a function of its tokens.
+/// A decoder whose logits are a function of the tokens so far.
 #[derive(Debug, Clone)]
 pub struct ScriptedDecoder<F> {
     context: usize,

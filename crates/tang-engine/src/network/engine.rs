@@ -15,17 +15,18 @@ use super::{
 };
 use crate::{CachedDecoder, Decoder, EngineError, FullDecoder, KvCache, Model, PrefixCache};
 
-/// New tokens from which several rows are split, one share per thread. Fewer, or those of one row, go through the two
-/// shards of the layers, one per thread: so each weight is read once.
+/// Least count of new tokens for which several rows are split by rows, one share per thread. Fewer
+/// tokens, or those of one row, go through the two shards of each layer, one shard per thread, so
+/// that each weight is read once.
 const SPLIT_BY_ROWS: usize = 12;
 
 /// Bytes that the sums of the shards may take in one pass through the layers.
 const PASS_BYTES: usize = 16 << 20;
 
-/// Rows up to which the columns of the output head are split between threads, not the rows.
+/// Largest count of rows for which the threads share the columns of the output head, not the rows.
 const FEW_ROWS: usize = 4;
 
-/// Logits from which another thread checks some of them.
+/// Least count of logits per thread when they are checked.
 const WORTH_A_THREAD: usize = 1 << 16;
 
 /// The weights of a model, packed once for the products of decoding, and then never changed.
@@ -152,7 +153,7 @@ impl Engine {
         let tokens: usize = rows.iter().map(|row| row.len()).sum();
         let rounds = ROUNDS * self.layers.len();
         let hidden = if rows.len() == 1 || tokens < SPLIT_BY_ROWS {
-            // Both shards compute the whole residual stream.
+            // Each shard computes the whole residual stream.
             let mut shards = cache.shards(range.clone(), rows.len()).remove(0);
             let hidden = OnceLock::new();
             let work = tokens * self.config.width * self.config.width;
@@ -177,7 +178,7 @@ impl Engine {
         hidden
     }
 
-    /// Logits of every token as the next one.
+    /// Logits of the next token after each row.
     ///
     /// # Shapes
     ///
@@ -201,7 +202,7 @@ impl Engine {
                 self.head.multiply_on(Threads::ONE, normed, values);
             });
         }
-        // No early exit, which would keep the compiler from vectors.
+        // No early exit, so that the compiler can vectorise the loop.
         let finite = |part: &[f32]| part.iter().fold(true, |all, value| all & value.is_finite());
         let parts = values.chunks(values.len().div_ceil(threads.count()).max(WORTH_A_THREAD));
         let all_finite = threads.map(parts.collect(), finite).into_iter().all(|is| is);

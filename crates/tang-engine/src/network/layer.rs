@@ -8,7 +8,7 @@ use super::{
     shard::{self, SHARDS},
 };
 
-/// Numbers of the widest vectors: the columns of a feed-forward network are cut between them.
+/// Count of numbers in the widest vector: feed-forward columns are split at multiples of it.
 const VECTOR: usize = 16;
 
 /// Attention, then feed-forward, each on a normalised input and added to the residual stream (pre-norm).
@@ -31,7 +31,7 @@ pub(crate) struct LayerShard {
 pub(crate) struct AttentionShard {
     pub(crate) heads: usize,
     pub(crate) kv_heads: usize,
-    /// To queries, keys and values.
+    /// The projection to queries, keys and values.
     pub(crate) qkv: Linear,
     pub(crate) output: Linear,
 }

@@ -12,7 +12,7 @@ pub(crate) struct Linear {
     bias: Option<Vec<f32>>,
 }
 
-/// Where the matrix `[inputs, outputs]` and the bias of a layer are.
+/// The matrix `[inputs, outputs]` and the bias of a layer, in the weights of a model.
 pub(crate) struct LinearWeights<'a> {
     matrix: &'a [f32],
     inputs: usize,

@@ -8,7 +8,7 @@ use tang_kernels::{layer_norm, rms_norm};
 #[derive(Debug)]
 pub(crate) struct Norm {
     gamma: Vec<f32>,
-    /// A layer norm has it.
+    /// Only layer norm has it.
     beta: Option<Vec<f32>>,
     eps: f32,
 }

@@ -8,8 +8,8 @@ pub(crate) const SHARDS: usize = 2;
 /// The range of `length` heads or columns that shard `index` has, in whole groups of `group`; the last group may be
 /// smaller.
 ///
-/// A shard has some heads of attention and some columns between the two matrices of a feed-forward network; twice per
-/// layer the shards add up their sums (Shoeybi et al., *Megatron-LM*, 2019).
+/// A shard has some heads of attention and some columns between the two matrices of a feed-forward
+/// network; twice per layer an all-reduce adds their results (Shoeybi et al., *Megatron-LM*, 2019).
 pub(crate) fn part(index: usize, length: usize, group: usize) -> Range<usize> {
     let size = length.div_ceil(SHARDS).next_multiple_of(group);
     let start = |index: usize| (index * size).min(length);
