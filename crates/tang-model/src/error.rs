@@ -1,6 +1,6 @@
 //! Errors of devices.
 
-/// Message of the panic where a tensor does not hold 32-bit floats.
+/// Message of the panic if a tensor has another type than 32-bit floats.
 pub const FLOATS: &str = "the network computes in 32-bit floats";
 
 /// A device cannot be opened.

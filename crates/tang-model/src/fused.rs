@@ -1,5 +1,5 @@
-//! Operations that Burn would compose from many, done in one pass each on the CPU, with gradients
-//! written by hand. On any other device each is composed of Burn's own operations.
+//! Fused operations: on the CPU one pass each, with gradients written by hand. On any other device
+//! each is composed of Burn's own operations.
 
 mod attention;
 mod gelu;
@@ -43,7 +43,8 @@ trait Operation<const N: usize>: Debug + Send + 'static {
     fn backward(self, saved: Self::Saved, gradient: FlexTensor) -> [FlexTensor; N];
 }
 
-/// Runs an operation on inputs that are all on the CPU; part of the graph, if they have one.
+/// Runs an operation on inputs that are all on the CPU, and adds it to the autodiff graph if they
+/// are in one.
 fn run<O: Operation<N>, const N: usize>(operation: O, inputs: [DispatchTensor; N]) -> Tensor<3> {
     if inputs[0].autodiff == DispatchAutodiffContext::Disabled {
         let inputs = inputs.map(|input| primitive::<Flex>(input).to_contiguous());

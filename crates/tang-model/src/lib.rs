@@ -1,9 +1,9 @@
 //! The network: a decoder-only Transformer of either family as Burn modules, for training and for decoding
 //! on a GPU.
 //!
-//! Nothing here knows a character; tokens are numbers. Tensors are on the device that
-//! [`device`] names, and nothing in this crate asks for gradients by itself: a trainer
-//! moves the network to an autodiff device, a decoder does not.
+//! There are no characters here, only token ids. Tensors are on the device that [`device`] names,
+//! and nothing in this crate asks for gradients by itself: a trainer moves the network to an
+//! autodiff device, a decoder does not.
 //!
 //! ```
 //! use burn::tensor::{Int, Tensor, activation::log_softmax};

@@ -32,11 +32,11 @@ use self::{
 #[derive(Module, Debug)]
 pub struct Transformer {
     token_embedding: Embedding,
-    /// Learned positions, in GPT-2.
+    /// Learned positions; only GPT-2 has them.
     position_embedding: Option<Param<Tensor<2>>>,
     blocks: Vec<Block>,
     final_norm: Norm,
-    /// In an untied model.
+    /// The output head of an untied model.
     untied_head: Option<Param<Tensor<2>>>,
     #[module(skip)]
     config: ModelConfig,
@@ -94,8 +94,8 @@ impl Transformer {
         self.token_embedding.weight.val().device()
     }
 
-    /// Hidden states of all positions, without a cache; with dropout, if there is any, of the embeddings
-    /// and of the output of each sublayer.
+    /// Hidden states of all positions, without a cache; `dropout`, if given, applies to the
+    /// embeddings and to the output of each sublayer.
     ///
     /// # Shapes
     ///
@@ -145,7 +145,7 @@ impl Transformer {
         self.final_norm.forward(hidden)
     }
 
-    /// Logits of every token as the next one.
+    /// Logits of the next token after each row.
     ///
     /// # Shapes
     ///

@@ -1,4 +1,4 @@
-//! Decoding by the network on its device: on a GPU.
+//! Decoding by the network on its device, such as a GPU.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl NetworkDecoder {
         let (hidden, counts) = if let Some(cache) = &mut self.cache {
             let ids = padded(new, &self.model);
             let hidden = self.model.forward_cached(ids, cache);
-            // No token sees the padding, which is forgotten at once.
+            // No token attends to the padding, which is removed from the cache at once.
             cache.truncate(&lengths(&all));
             (hidden, lengths(new))
         } else {
@@ -129,8 +129,8 @@ impl NetworkDecoder {
     }
 }
 
-/// Token ids of rows, padded to the longest: `[rows, longest]`. A token never sees a later one, so the
-/// padding changes nothing before it.
+/// Token ids of rows, padded to the longest: `[rows, longest]`. A token never attends to a later
+/// one, so the padding changes nothing before it.
 fn padded(rows: &[&[TokenId]], model: &Transformer) -> Tensor<2, Int> {
     let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let mut ids = vec![0_i32; rows.len() * longest];
@@ -148,7 +148,7 @@ impl Decoder for NetworkDecoder {
         self.model.config().context
     }
 
-    /// The memory of a GPU is not known in advance.
+    /// The free memory of a GPU is not known.
     fn reserve(&mut self, _: usize, _: usize) -> Result<(), EngineError> {
         Ok(())
     }

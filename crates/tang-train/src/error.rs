@@ -49,10 +49,10 @@ pub enum TrainError {
     /// There is nothing to train on.
     #[error("there is no poem to train on: use a larger corpus")]
     NoPoem,
-    /// The folder holds a run already.
+    /// The folder has a run already.
     #[error("{0} holds a training run already: resume it, or name another folder")]
     RunExists(PathBuf),
-    /// The folder holds files that no run has written.
+    /// The folder has files that no run has written.
     #[error(
         "{path} holds {file}, and no training run to go on with: a run begins in a new or empty folder, so that it replaces nobody's files; name another one"
     )]

@@ -1,5 +1,5 @@
-//! Training: batches of whole poems, a loss that never holds all logits, Muon and AdamW, evaluation, and a
-//! loop that can be stopped and resumed at any step.
+//! Training: batches of whole poems, a loss that never needs all logits at once, Muon and AdamW,
+//! evaluation, and a loop that can be stopped and resumed at any step.
 //!
 //! ```
 //! use tang_checkpoint::ModelConfig;

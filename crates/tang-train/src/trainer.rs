@@ -56,7 +56,7 @@ impl Trainer {
     /// # Errors
     ///
     /// If the configuration is impossible or the corpus does not fit the model;
-    /// [`TrainError::RunExists`] if the folder holds a run, [`TrainError::NotEmpty`] if it holds
+    /// [`TrainError::RunExists`] if the folder has a run, [`TrainError::NotEmpty`] if it has
     /// anything else, [`TrainError::Locked`] if another process trains into it; if a file cannot be
     /// written.
     pub fn start(
@@ -68,12 +68,12 @@ impl Trainer {
     ) -> Result<Self, TrainError> {
         let learner = Learner::start(config, model, &split, device)?;
         let folder = RunFolder::start(folder)?;
-        // First, so that there is something to resume whenever the run is killed.
+        // The state is saved before the first step, so that a killed run can always be resumed.
         learner.save(&folder.state_path())?;
         Self::new(learner, folder)
     }
 
-    /// Goes on with the run that a folder holds, as if it had never stopped.
+    /// Goes on with the run in a folder, as if it had never stopped.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Trainer {
     }
 
     fn new(learner: Learner, folder: RunFolder) -> Result<Self, TrainError> {
-        // First, since it may be damaged, and then nothing is written.
+        // The log is read first: if it is damaged, nothing is written.
         let log = RunLog::open(&folder.log_path(), learner.progress.step)?;
         learner.vocabulary.save(folder.path())?;
         Ok(Self { learner, folder, log })

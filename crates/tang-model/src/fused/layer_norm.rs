@@ -28,7 +28,7 @@ pub(crate) fn layer_norm(
     }
 }
 
-/// With its epsilon.
+/// The operation, with its epsilon.
 #[derive(Debug)]
 struct LayerNorm(f32);
 

@@ -29,7 +29,7 @@ fn composed(x: Tensor<3>, gamma: Tensor<1>, epsilon: f64) -> Tensor<3> {
     x / root * gamma.unsqueeze()
 }
 
-/// With its epsilon.
+/// The operation, with its epsilon.
 #[derive(Debug)]
 struct RmsNorm(f32);
 

@@ -55,7 +55,8 @@ struct Rotation {
 }
 
 impl Rotation {
-    /// Rotates in place, if the projection is not shared; back if `sign` is -1 instead of 1.
+    /// Rotates the projection, in place if it is not shared. A `sign` of -1 instead of 1 rotates
+    /// back.
     fn rotate(&self, sign: f32, projection: FlexTensor) -> FlexTensor {
         let [_, _, columns] = projection.shape().dims();
         let [_, _, half] = self.cos.shape().dims();

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::fused::{rotary, self_attention};
 
-/// The score of a hidden place: its weight is 0. Finite, since shaders need not know infinities.
+/// Score of a masked position, which gives it the weight 0. It is finite, since shaders need not
+/// support infinities.
 const HIDDEN: f32 = -1e9;
 
 /// Causal self-attention (Vaswani et al., *Attention Is All You Need*, 2017) with one packed

@@ -6,7 +6,7 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use tang_checkpoint::ModelConfig;
 use tang_engine::CacheBytes;
 
-/// Tokens for which there is room at first.
+/// First capacity, in tokens.
 const FIRST: usize = 128;
 
 /// Keys and values of every layer for a batch of rows, as tensors.
@@ -92,8 +92,8 @@ impl DeviceCache {
         }
     }
 
-    /// Makes room for `added` more tokens per row, at least twice the capacity within the context, and says
-    /// where they go. Padding may go beyond the context.
+    /// Makes room for `added` more tokens per row and returns their places. If the capacity grows,
+    /// it at least doubles, up to the context. Padding may go beyond the context.
     pub(crate) fn make_room(&mut self, added: usize) -> NewTokens {
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
         let wanted = longest + added;
@@ -153,11 +153,12 @@ impl LayerCache {
     }
 }
 
-/// Where the new tokens of a forward pass are.
+/// The places of the new tokens of a forward pass.
 pub(crate) struct NewTokens {
     /// Position of the first new token of each row, or one for all.
     pub(crate) starts: Vec<usize>,
-    /// True for places after a token, which it must not see: `[1 or batch, 1, added, capacity]`.
+    /// True for the places after a token, which the mask hides from it: `[1 or batch, 1, added,
+    /// capacity]`.
     hidden: Tensor<4, Bool>,
     /// True for the place of the one new token of each row: `[batch, 1, 1, capacity]`; `None` if there
     /// are more, or if all rows have one length.
@@ -171,8 +172,8 @@ pub(crate) struct LayerSlot<'a> {
 }
 
 impl LayerSlot<'_> {
-    /// Writes new keys and values after those that are cached, and returns the whole cache with the mask of
-    /// places that must not be seen.
+    /// Writes new keys and values after those that are cached, and returns the whole cache with the
+    /// mask of hidden places.
     ///
     /// # Shapes
     ///

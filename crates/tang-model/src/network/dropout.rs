@@ -48,7 +48,7 @@ impl Dropout {
     }
 }
 
-/// The input after dropout, if there is any.
+/// The input after dropout; the input itself if `dropout` is `None`.
 ///
 /// # Shapes
 ///

@@ -14,7 +14,7 @@ use crate::fused::{layer_norm, rms_norm};
 #[derive(Module, Debug)]
 pub(crate) struct Norm {
     gamma: Param<Tensor<1>>,
-    /// A layer norm has it.
+    /// Only layer norm has it.
     beta: Option<Param<Tensor<1>>>,
     /// Added to the variance, or to the mean square.
     #[module(skip)]

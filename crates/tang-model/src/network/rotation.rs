@@ -12,7 +12,7 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// The rotation of `length` new tokens per row from `starts` on, in Llama.
+    /// The rotation of `length` new tokens per row from `starts` on; `None` in GPT-2.
     pub(crate) fn new(
         config: &ModelConfig,
         starts: &[usize],

@@ -7,12 +7,12 @@ use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{TrainConfig, TrainError};
 
-/// One poem in this many is joined with others to rows as long as the context, so that every
+/// One poem in `JOINED_SHARE` is joined with others to rows as long as the context, so that every
 /// position is trained; the others have a row each, as in validation.
 const JOINED_SHARE: usize = 4;
 
-/// Epochs whose characters are counted; those of more are estimated from these, since each epoch takes
-/// a shuffle of all poems.
+/// Most epochs whose characters are counted, since each takes a shuffle of all poems. Characters of
+/// further epochs are estimated from these.
 pub(crate) const COUNTED_EPOCHS: usize = 16;
 
 /// A sequence of tokens: all but the last are inputs, all but the first are targets.
@@ -100,21 +100,22 @@ impl Batches {
         self.per_epoch
     }
 
-    /// The batch of step `step`, counted from 1; shuffles the poems if its epoch is not the last one that
-    /// was asked for.
+    /// The batch of step `step`, counted from 1; shuffles the poems if its epoch is not that of the
+    /// last call.
     pub(crate) fn load(&mut self, step: usize) -> Batch<'_> {
         let (epoch, index) = ((step - 1) / self.per_epoch, (step - 1) % self.per_epoch);
         if epoch != self.epoch {
             self.order = self.shuffled(epoch);
             self.epoch = epoch;
         }
-        // The count of joined rows varies a little, but every epoch has the steps of the first: a batch
-        // too many is left out, and for one too few the first of the epoch comes again.
+        // The count of joined rows varies a little between epochs, but every epoch has as many
+        // steps as the first: a surplus batch is left out, and for a missing one the first batch
+        // comes again.
         Batch(&self.order[index % self.order.len()])
     }
 
-    /// Characters that `steps` steps from step `first` on train on. Beyond [`COUNTED_EPOCHS`] epochs an
-    /// estimate: as if the others had the mean of those.
+    /// Characters that `steps` steps from step `first` on train on. After [`COUNTED_EPOCHS`] epochs
+    /// this is an estimate, with the mean of those for each further epoch.
     pub(crate) fn tokens(&mut self, first: usize, steps: usize) -> u64 {
         let counted = steps.min(COUNTED_EPOCHS * self.per_epoch);
         let tokens: u64 =

@@ -7,7 +7,7 @@ use tang_tokenizer::{TokenId, Vocabulary};
 use super::batches::{Row, group_by_length};
 use crate::TrainError;
 
-/// Positions whose logits a thread computes at once.
+/// Count of positions whose logits a thread computes at once.
 const POSITIONS: usize = 256;
 
 /// Mean loss over validation poems, each alone as newline + poem + newline; every character after the first

@@ -19,8 +19,8 @@ use crate::TrainError;
 /// losses of a seed should not depend on the cores.
 pub const PARTS: usize = 2;
 
-/// One pool of threads per part: products that are spread over all threads would wait for those of the
-/// other part. A single thread has the parts in turn.
+/// One pool of threads per part: in a common pool, the matrix products of one part would wait for
+/// those of the other. On a single thread the parts run one after the other.
 static POOLS: LazyLock<Result<Vec<ThreadPool>, String>> = LazyLock::new(|| {
     let threads = rayon::current_num_threads();
     let pools = PARTS.min(threads);
@@ -54,7 +54,7 @@ pub(crate) fn batch_gradients(
     let results = thread::scope(|scope| -> io::Result<Vec<_>> {
         let parts = batch.split(PARTS).map(Batch).zip(pools.iter().cycle());
         let threads = parts.enumerate().map(|(index, (part, pool))| {
-            // Graphs that share parameters wait for each other; a fork has its own.
+            // Autodiff graphs that share parameters block each other; a fork has its own graph.
             let model = model.clone().fork(&model.device());
             let share = part.tokens() as f64 / batch.tokens() as f64;
             let work = move || {
@@ -76,7 +76,7 @@ pub(crate) fn batch_gradients(
     Ok((loss, sum.grads()))
 }
 
-/// The terms of one part, `share` of its batch, in the mean loss and its gradients.
+/// The contribution of one part, which is `share` of the batch, to the mean loss and its gradients.
 ///
 /// The output head is differentiated by hand (see [`head_loss`]); the gradient of the hidden states enters
 /// the graph as the gradient of their product with it.
@@ -107,7 +107,8 @@ fn part_gradients(
 }
 
 /// Scales all gradients down together if their common norm is above `max_norm`, and returns the
-/// norm they had (Pascanu et al., *On the difficulty of training recurrent neural networks*, 2013).
+/// norm before that (Pascanu et al., *On the difficulty of training recurrent neural networks*,
+/// 2013).
 ///
 /// Burn's own clipping looks at each tensor alone, which changes the direction of the step.
 pub(crate) fn clip_global_norm(

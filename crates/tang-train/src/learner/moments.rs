@@ -1,7 +1,7 @@
 //! The optimiser's moments in a training state, checked before Burn reads them.
 //!
-//! Burn drops moments that it does not understand, so that their parameters would silently start anew, and
-//! panics at the first step with one of another shape.
+//! Burn ignores moments that it cannot read, so that their parameters would silently start from
+//! zero, and it panics at the first step if a moment has another shape than its parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,11 @@ use tang_model::parameter_id;
 
 use super::optimizer::takes_muon;
 
-/// The rank of the parameter, as Burn notes it.
+/// Name of the rank of the parameter in Burn's record.
 const RANK: &str = "__rank";
-/// Steps done, as AdamW counts them.
+/// Name of the count of steps in AdamW's record.
 const TIME: &str = "momentum.time";
-/// The mean square of the gradients, which cannot be negative.
+/// Name of the second moment, the mean square of the gradients, which cannot be negative.
 const SQUARES: &str = "momentum.moment_2";
 
 /// Reads the moments of a model after `step` steps.

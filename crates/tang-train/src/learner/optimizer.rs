@@ -11,11 +11,12 @@ use burn::{
 use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 use tang_model::{FLOATS, device::is_cpu, parameter_id};
 
-/// Muon (Jordan et al., *Muon*, 2024) for the matrices of the blocks: it turns a gradient into the nearest
-/// orthogonal matrix, so that no direction of it is lost beside a large one. Its steps have the scale of
-/// AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one learning rate serves both.
-/// Embeddings, biases and norms have AdamW (Loshchilov & Hutter, *Decoupled Weight Decay Regularization*,
-/// 2019) with the betas that small language models use; biases and norms are not decayed.
+/// Muon (Jordan et al., *Muon*, 2024) for the matrices of the blocks: it turns a gradient into the
+/// nearest orthogonal matrix, so that small directions of it count as much as large ones. Its steps
+/// have the scale of AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one
+/// learning rate serves both. Embeddings, biases and norms have AdamW (Loshchilov & Hutter,
+/// *Decoupled Weight Decay Regularization*, 2019) with the betas that small language models use;
+/// biases and norms are not decayed.
 pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimizer {
     let specs = parameters(model);
     let (hidden, others): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| takes_muon(spec));

@@ -49,7 +49,7 @@ impl Progress {
         self.train.validate().map_err(|e| e.to_string())?;
         self.model.validate().map_err(|e| e.to_string())?;
         let Self { step, tokens, .. } = *self;
-        // A batch has one row at least, however long.
+        // A batch has at least one row, even one longer than `batch_tokens`.
         let most = self.train.batch_tokens.max(self.model.context) as u128;
         let possible = step as u128..=step as u128 * most;
         if step > self.train.steps {
@@ -119,7 +119,7 @@ impl TrainingState {
         let weights = Weights::from_bytes(weights.data(), path).map_err(|e| damaged(&e))?;
         let optimizer = read_moments(optimizer.data(), &progress.model, progress.step)
             .map_err(|reason| damaged(&format!("the moments of the optimiser: {reason}")))?;
-        // Last, since any other reason says more.
+        // The checksum is compared last, since the other errors are more precise.
         if let Ok(written) = file.tensor(CHECKSUM)
             && written.data() != checksum.as_bytes()
         {

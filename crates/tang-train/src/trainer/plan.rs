@@ -71,7 +71,7 @@ impl Plan {
         Self::new(&split, Learner::start(config, model, &split, device)?)
     }
 
-    /// The plan of what is left of the run in the folder `run`, which may be running.
+    /// The plan of the rest of the run in the folder `run`, which may be running.
     ///
     /// # Errors
     ///

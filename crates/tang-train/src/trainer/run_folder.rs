@@ -12,9 +12,10 @@ use crate::TrainError;
 
 /// A folder that this process alone trains into.
 ///
-/// It holds the best model so far (a model folder with its vocabulary), the training state of
-/// the last save, and the log. A run begins in a new or empty folder, so it never replaces a file of
-/// somebody else; in its own folder it replaces a link by a file, and the target of the link stays.
+/// It contains the best model so far (a model folder with its vocabulary), the training state of
+/// the last save, and the log. A run begins in a new or empty folder, so it never replaces a file
+/// of somebody else; in its own folder it replaces a link by a file, and the target of the link
+/// stays.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -26,8 +27,8 @@ impl RunFolder {
     ///
     /// # Errors
     ///
-    /// [`TrainError::RunExists`] if a run has left its state there, [`TrainError::NotEmpty`] if it holds
-    /// other files, and then nothing is touched; [`TrainError::Locked`] if another process trains
+    /// [`TrainError::RunExists`] if a run has left its state there, [`TrainError::NotEmpty`] if it
+    /// has other files, none of which is changed; [`TrainError::Locked`] if another process trains
     /// into it.
     pub(crate) fn start(path: &Path) -> Result<Self, TrainError> {
         if path.exists() && !state_path(path).exists() {
@@ -81,8 +82,8 @@ impl RunFolder {
     }
 }
 
-/// Checks that a run may begin in a folder: that it holds nothing but hidden files, such as the lock, and
-/// temporary files of a killed run.
+/// Checks that a run may begin in a folder: it must have nothing but hidden files, such as the
+/// lock, and temporary files of a killed run.
 fn check_free(path: &Path) -> Result<(), TrainError> {
     if state_path(path).exists() {
         return Err(TrainError::RunExists(path.to_owned()));
