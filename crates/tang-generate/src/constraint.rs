@@ -1,4 +1,4 @@
-//! The rules that a poem keeps, whatever the model thinks of it.
+//! The rules that a poem keeps, whatever the probabilities of the model.
 
 pub(crate) mod dead_end;
 pub(crate) mod exemption;

@@ -34,7 +34,7 @@ pub enum GenerateError {
         lines: usize,
         /// Their characters, marks counted.
         characters: usize,
-        /// Characters that fit the context after the first newline.
+        /// Most characters that fit into the context after the first newline.
         context: usize,
     },
     /// Fixed characters cannot keep the rules.
@@ -64,13 +64,13 @@ pub enum GenerateError {
         /// Lines of the poem.
         lines: usize,
     },
-    /// The model refused.
+    /// The model cannot compute the poem.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A template cannot be written.
     #[error(transparent)]
     Prosody(#[from] ProsodyError),
-    /// The vocabulary refused.
+    /// The vocabulary lacks a character or token.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
 }

@@ -1,4 +1,4 @@
-//! The ways to find a poem among all that could be written.
+//! The ways to search for a poem.
 
 pub(crate) mod beam_search;
 pub(crate) mod best_of;
@@ -6,7 +6,7 @@ pub(crate) mod next_tokens;
 
 use std::fmt;
 
-/// The way to find a poem among all that could be written.
+/// The way to search for a poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Search {
     /// A sample.

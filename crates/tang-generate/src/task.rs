@@ -83,8 +83,8 @@ impl Task {
         Self::verse(&template, &Rules::default(), vocabulary)
     }
 
-    /// The task, if a model with `context` positions can write it. Every generation checks this; a caller does it to
-    /// know before.
+    /// The task, if a model with `context` positions can write it. Every generation checks this; a
+    /// caller may check it earlier.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Task {
         self.verse.as_ref().map_or(&[], |verse| &verse.exemptions)
     }
 
-    /// Characters and marks of the poem, where its lines are laid down.
+    /// Count of characters and marks of the poem; `None` without a fixed layout.
     pub(crate) fn characters(&self) -> Option<usize> {
         Some(self.verse.as_ref()?.layout.char_count())
     }
@@ -137,8 +137,8 @@ impl Task {
         verse.map(|verse| verse.mask(poem(history))).transpose()
     }
 
-    /// Whether `history`, which begins with the prompt, has all lines of a poem whose lines are laid down, with or
-    /// without the newline at its end.
+    /// Whether `history`, which begins with the prompt, has all lines of the layout, with or
+    /// without the final newline; false without a fixed layout.
     pub(crate) fn is_whole(&self, history: &[TokenId]) -> bool {
         self.characters().is_some_and(|count| poem(history).len() >= count)
     }

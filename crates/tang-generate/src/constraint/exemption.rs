@@ -18,8 +18,8 @@ pub struct Exemption {
 }
 
 impl Exemption {
-    /// The ways to keep a rule that need the fewest exemptions, and those exemptions. They are those of one way: if
-    /// there are any, only that one is left.
+    /// The ways to keep a rule that need the fewest exemptions, and these exemptions. If any are
+    /// needed, only the first such way is returned, since the exemptions belong to it.
     pub(super) fn fewest<T>(ways: impl Iterator<Item = (T, Vec<Self>)>) -> (Vec<T>, Vec<Self>) {
         let mut ways: Vec<_> = ways.collect();
         let fewest = ways.iter().map(|(_, exemptions)| exemptions.len()).min();

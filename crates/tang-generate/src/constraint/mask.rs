@@ -29,7 +29,7 @@ impl Mask {
         }
     }
 
-    /// Removes every token whose value, one per token, is not to be kept.
+    /// Removes every token whose value `keep` rejects. `values` has one value per token.
     pub(crate) fn keep_by<T: Copy>(&mut self, values: &[T], keep: impl Fn(T) -> bool) {
         for (allowed, value) in self.0.iter_mut().zip(values) {
             *allowed &= keep(*value);

@@ -14,14 +14,14 @@ use super::{
 };
 use crate::GenerateError;
 
-/// A group that the model may find by itself has this many times the characters that are needed, so that other rules
-/// never use them up.
+/// A group that the model may choose has at least this many times the characters that are needed,
+/// so that the other rules never exclude all of them.
 const PLENTY: usize = 8;
 
 /// The even lines end in one level group of 平水韻, no two of them in the same character.
 pub(super) struct RhymeConstraint {
     layout: Layout,
-    /// The groups that the fixed characters leave.
+    /// The groups that are possible with the fixed characters.
     groups: Vec<RhymeGroup>,
     /// By line, the token of a fixed last character.
     fixed: Vec<Option<TokenId>>,
@@ -31,8 +31,8 @@ pub(super) struct RhymeConstraint {
 }
 
 impl RhymeConstraint {
-    /// The constraint, and the fixed characters that cannot keep it: none, if those at the ends of even lines have at
-    /// least one wanted group in common, else those outside the group that most of them are in.
+    /// The constraint, and the fixed characters that cannot keep it: none, if the fixed ends of
+    /// lines fit at least one wanted group, else those that do not fit the best group.
     ///
     /// # Errors
     ///
@@ -68,8 +68,9 @@ impl RhymeConstraint {
         self.fixed[line].or_else(written)
     }
 
-    /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level one rhymes, an oblique
-    /// one must not seem to by a reading that is hardly used (梦), or the line would be judged as one that rhymes.
+    /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level one
+    /// must rhyme. An oblique one must not rhyme by any reading, even a rare one (梦), or the
+    /// checker would judge the line as one that rhymes.
     fn suits_first_line(&self, token: TokenId, group: RhymeGroup) -> bool {
         if !self.first_line {
             true
@@ -90,7 +91,7 @@ impl Constraint for RhymeConstraint {
         if column + 1 < self.layout.line_length().chars() {
             return;
         }
-        // Lines before this one whose last character was chosen.
+        // The last characters of earlier lines that were chosen, not fixed.
         let chosen = (0..line).filter(|line| self.fixed[*line].is_none());
         let chosen = chosen.filter_map(|line| Some((line, self.end(line, poem)?)));
         let chosen: Vec<(usize, TokenId)> = chosen.collect();
@@ -109,7 +110,7 @@ impl Constraint for RhymeConstraint {
             });
         } else if is_rhyme(line) {
             mask.retain(|token| groups.iter().any(|g| self.readings.rhymes(token, *g)));
-            // The first line's character counts, too: the same one again does not rhyme.
+            // The end of the first line is excluded, too: the same character again is no rhyme.
             for end in (0..self.layout.lines()).filter(|end| *end == 0 || is_rhyme(*end)) {
                 if let Some(token) = self.end(end, poem) {
                     mask.remove(token);
@@ -162,7 +163,7 @@ fn misfits(
         let fits = if is_rhyme(line) {
             fixed_rhymes(character, group) && !seen.contains(&character)
         } else {
-            // An oblique end of the first line does not rhyme and need not.
+            // An oblique end of the first line need not rhyme.
             let must = line == 0 && first_line && fixed_tones(character) == Tone::Level.into();
             !must || fixed_rhymes(character, group)
         };

@@ -42,18 +42,18 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Rhyme and tones, both as the model finds them.
+    /// Rhyme and tones; the model chooses the rhyme group and the sequence.
     pub fn regulated() -> Self {
         Self { rhyme: Some(Wanted::Any), tones: Some(Wanted::Any), ..Self::default() }
     }
 }
 
-/// The way to keep a rule that can be kept in several.
+/// One of the ways to keep a rule: any, or a given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted<T> {
-    /// The one that the model finds.
+    /// The model chooses.
     Any,
-    /// This one.
+    /// Only the given one.
     Only(T),
 }
 

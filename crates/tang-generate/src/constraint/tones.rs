@@ -13,16 +13,16 @@ use super::{
     token_readings::{TokenReadings, fixed_tones},
 };
 
-/// Each line has the tones of its place in a sequence of line types; the poem itself decides which sequence, as long
-/// as several are left.
+/// Each line has the tones of its place in a sequence of line types; as long as several sequences
+/// are possible, the poem may follow any of them.
 ///
-/// The lines of a sequence do not depend on each other, and the patterns of a line know of fixed characters further
-/// on, so a poem never comes to a place where no tone is right.
+/// The lines of a sequence do not depend on each other, and the patterns of a line take the fixed
+/// characters after a place into account, so a poem never reaches a place where no tone is allowed.
 pub(super) struct ToneConstraint {
     layout: Layout,
-    /// The sequences that the fixed characters leave.
+    /// The sequences that are possible with the fixed characters.
     sequences: Vec<LineSequence>,
-    /// By position, the tones of a fixed character; any, if it need not keep the rule.
+    /// By position, the tones of a fixed character; both tones, if it is exempt from the rule.
     fixed: Vec<Option<ToneSet>>,
     readings: Arc<TokenReadings>,
 }

@@ -13,20 +13,21 @@ use crate::{GenerateError, Sequence};
 /// Sequences that run at once: the caches of this many poems take at most 32 MiB with the default model.
 const PLACES: usize = 64;
 
-/// Steps after which the threads wait for each other. None then has much left to do, and no result has waited long.
+/// Count of steps after which the threads wait for each other: few enough that no result waits
+/// long.
 const STEPS: usize = 32;
 
 /// An iterator over finished sequences, in the order in which they were given, that runs many of them together. Each
 /// gives the tokens that it would give alone.
 ///
-/// The batch is kept full (Yu et al., *Orca*, 2022): where one ends, the next that waits takes its place at the
-/// following step. Its prompt goes through the model token by token beside the others, without the tokens that it
-/// shares with the sequence that was there before.
+/// The batch is kept full (Yu et al., *Orca*, 2022): when a sequence ends, the next one takes its
+/// place at the following step. Its prompt goes through the model token by token beside the others,
+/// without the tokens that it shares with the sequence that was there before.
 ///
 /// Each thread has a part of the places, with a decoder of its own.
 ///
-/// An error of one sequence takes its place among the results, and the others go on; an error of a decoder comes
-/// after all results that are complete in order, and ends the iterator.
+/// An error of one sequence is its result, and the others go on. An error of a decoder comes after
+/// all results before the first incomplete one, and ends the iterator.
 pub struct Batch<'a> {
     /// Threads that the decoder has.
     threads: Threads,
@@ -89,7 +90,7 @@ impl<'a> Batch<'a> {
         while !self.queue().has_result() {
             let parts = self.parts.iter_mut();
             let parts: Vec<_> = parts.filter(|part| !part.sequences().is_empty()).collect();
-            // All threads share the work of a part that is alone.
+            // A single part uses all threads.
             let (threads, steps) = match parts.len() {
                 0 => return Ok(()),
                 1 => (self.threads, 1),

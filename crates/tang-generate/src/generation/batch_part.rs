@@ -1,4 +1,4 @@
-//! The sequences of a batch that one thread has.
+//! The sequences of a batch that one thread runs.
 
 use std::{
     mem,
@@ -10,7 +10,7 @@ use tang_engine::{Decoder, Threads, shared_tokens};
 use super::{queue::Queue, rows::Rows};
 use crate::{GenerateError, Sequence};
 
-/// Sequences that go through the model together, with the decoder that has them. No other thread uses any of it.
+/// Sequences that go through the model together, with their decoder. Only one thread uses a part.
 pub(super) struct BatchPart<'a> {
     /// Index of the part in its batch.
     index: usize,
@@ -85,7 +85,8 @@ impl<'a> BatchPart<'a> {
         // The rows of the decoder that go on.
         let mut rows: Vec<usize> = (0..lengths.len()).collect();
         let mut joined = false;
-        // From the last one on, so that a row that moves to a free place is one that goes on.
+        // In reverse order, so that the last row, which takes the place of one that ended, is one
+        // that goes on.
         for row in (0..rows.len()).rev() {
             let sequence = &mut self.rows.sequences[row];
             if lengths[row] < sequence.tokens().len() {

@@ -37,7 +37,7 @@ impl<'a> Generator<'a> {
         })
     }
 
-    /// The sequence as far as it is.
+    /// The sequence so far.
     pub fn sequence(&self) -> &Sequence {
         &self.rows.sequences[0]
     }

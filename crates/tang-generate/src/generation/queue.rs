@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::{GenerateError, Sequence};
 
-/// An iterator that stays at its end.
+/// The waiting sequences; after its end, the iterator always gives `None`.
 pub(super) type Waiting<'a> = Box<dyn Iterator<Item = Result<Sequence, GenerateError>> + Send + 'a>;
 
 /// Sequences that wait for a place in a batch, and results that wait for their turn.
@@ -15,12 +15,12 @@ pub(super) struct Queue<'a> {
     context: usize,
     /// Count of sequences that were asked for, those that failed at once included.
     taken: usize,
-    /// The next sequences of each part of the batch, with their numbers. Sequences go to the parts in turn, so the
-    /// work of a part depends on no clock.
+    /// The next sequences of each part of the batch, with their numbers. Sequences go to the parts
+    /// in turn, so the work of a part does not depend on timing.
     parts: Vec<VecDeque<(usize, Sequence)>>,
     /// The part that gets the next sequence.
     turn: usize,
-    /// By the number of their sequence.
+    /// Results that were not given yet, by the number of their sequence.
     results: BTreeMap<usize, Result<Sequence, GenerateError>>,
     /// Count of results that were given.
     given: usize,
@@ -40,7 +40,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The next sequence of a part, with its number; those that cannot begin are results at once.
+    /// The next sequence of a part, with its number; the error of a sequence that cannot begin
+    /// becomes its result.
     pub(super) fn next_sequence(&mut self, part: usize) -> Option<(usize, Sequence)> {
         while self.parts[part].is_empty() {
             let sequence = self.waiting.next()?;

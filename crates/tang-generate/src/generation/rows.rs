@@ -1,4 +1,4 @@
-//! The loop of every generation.
+//! The forward passes of every generation.
 
 use tang_engine::{Decoder, EngineError, Logits};
 use tang_tokenizer::TokenId;

@@ -13,8 +13,8 @@ use crate::{
 /// The reason why a generation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The poem is whole: the newline that ends it came, or no position is left after the last of the lines that were
-    /// laid down.
+    /// The poem is complete: its final newline was generated, or the context is full after the last
+    /// line of a fixed layout.
     EndOfPoem,
     /// The number of tokens that was asked for is reached.
     MaxNewTokens,
@@ -42,8 +42,8 @@ pub struct Step {
     pub forced: bool,
     /// Its log-probability, in nats, under the model alone: before mask, penalty and temperature.
     pub log_prob: f64,
-    /// By how much it beat the second candidate in the draw, in units of logit / temperature; infinite if no second
-    /// was left.
+    /// The lead over the second candidate in the draw, in units of logit / temperature; infinite if
+    /// no second was left.
     pub margin: f32,
 }
 
@@ -140,7 +140,7 @@ impl Sequence {
         self.advance_among(logits, self.pipeline.contenders())
     }
 
-    /// The same from the `count` best of the allowed tokens.
+    /// [`advance`](Self::advance) with the `count` best of the allowed tokens only.
     fn advance_among(&mut self, logits: &[f32], count: usize) -> Result<Step, GenerateError> {
         let (candidates, forced) = self.candidates(logits, count)?;
         let step = self.generated().len();
@@ -155,8 +155,8 @@ impl Sequence {
         Ok(step)
     }
 
-    /// Whether it would choose `token` if each logit were off by up to `gap`: whether rounding can have made the
-    /// difference, at whatever border of the pipeline.
+    /// Whether the next choice could be `token` if each logit were off by up to `gap`: whether
+    /// rounding explains that choice, at any step of the pipeline.
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
         let tie =
             Tie { history: &self.tokens, pipeline: &self.pipeline, step: self.generated().len() };
@@ -164,8 +164,8 @@ impl Sequence {
         candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
 
-    /// The tokens that the constraints allow next, at least one, as far as they can be among the `count` best after a
-    /// division of all logits by the same number; and whether no other than one is allowed.
+    /// The tokens that the constraints allow next, at least one, and whether only one is allowed.
+    /// Tokens that cannot be among the `count` best after the temperature may be left out.
     pub(crate) fn candidates(
         &self,
         logits: &[f32],
@@ -177,7 +177,7 @@ impl Sequence {
         })
     }
 
-    /// Learns how many positions the decoder has, before the first token.
+    /// Sets the count of positions of the decoder, before the first token.
     ///
     /// # Errors
     ///
@@ -187,12 +187,12 @@ impl Sequence {
         self.task.check(context)
     }
 
-    /// Most tokens that go through the model until it ends.
+    /// Most tokens that go through the model until the sequence ends.
     pub(crate) fn most_tokens(&self) -> usize {
         // The newline at the end counts, too.
         let whole = self.task.characters().filter(|_| self.stop_at_end);
         let new = whole.map_or(usize::MAX, |count| count + 1).min(self.max_new_tokens);
-        // The last one needs no position.
+        // The last token does not go through the model.
         let most = self.task.prompt().len().saturating_add(new - 1);
         most.min(self.context)
     }
@@ -207,7 +207,7 @@ impl Sequence {
         let limit = if self.generated().len() == self.max_new_tokens {
             Some(FinishReason::MaxNewTokens)
         } else if self.tokens.len() > self.context {
-            // The token after this one would need a position of this one's.
+            // The logits after this token would need a position that the context does not have.
             Some(FinishReason::ContextFull)
         } else {
             None

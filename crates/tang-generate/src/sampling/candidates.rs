@@ -29,8 +29,9 @@ impl Candidates {
         Self::of_tokens(0..logits.len() as TokenId, logits)
     }
 
-    /// The tokens, in order, that can be among the `count` best after a division of all logits by the same number,
-    /// and maybe some others. One with a logit of minus infinity is never among them.
+    /// The tokens, in order, that can be among the `count` best after all logits are divided by the
+    /// temperature, and maybe some others. A token with a logit of minus infinity is never among
+    /// them.
     pub(crate) fn contenders(logits: &[f32], count: usize) -> Self {
         let mut contenders = if count < logits.len() {
             Self::of_tokens(largest(logits, count), logits)
@@ -51,8 +52,8 @@ impl Candidates {
         self.0.sort_unstable_by(best_first);
     }
 
-    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are compared with the
-    /// worst of the best so far, and that is all.
+    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are
+    /// only compared with the worst of the best so far.
     fn gather_best(&mut self, count: usize) {
         let room = self.len().min(2 * count);
         let mut worst = f32::NEG_INFINITY;

@@ -2,7 +2,7 @@
 
 use crate::GenerateError;
 
-/// Below it, the quotient of a logit could leave the range of a float.
+/// Least temperature above 0: below it, logit / temperature could overflow.
 const MIN_TEMPERATURE: f32 = 1e-3;
 
 /// Settings of one generation.
@@ -12,7 +12,7 @@ pub struct GenerationConfig {
     pub seed: u64,
     /// Divisor of the logits; 0 always takes the best token.
     pub temperature: f32,
-    /// Count of the best tokens to draw from; 0 is all.
+    /// Count of the best tokens to draw from; 0 = all.
     pub top_k: usize,
     /// Probability that the best tokens to draw from have together; there is always one.
     pub top_p: f32,

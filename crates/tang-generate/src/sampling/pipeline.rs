@@ -37,7 +37,7 @@ impl Pipeline {
         Self { processors, sampler }
     }
 
-    /// Count of the best tokens, by logit, that decide everything: a choice among them is the choice among all.
+    /// Count of the best tokens, by logit, among which the choice is the same as among all tokens.
     pub(crate) fn contenders(&self) -> usize {
         for processor in &self.processors {
             match processor.effect() {

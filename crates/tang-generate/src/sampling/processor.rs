@@ -8,8 +8,8 @@ use super::candidates::Candidates;
 /// scores.
 const MOST: f32 = 1e3;
 
-/// A step that changes the scores of candidates, or removes candidates. Each score rises with the score before it,
-/// and one candidate at least is kept.
+/// A step that changes the scores of candidates, or removes candidates. Each new score increases
+/// with the old one, and at least one candidate is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Processor {
     /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is divided by the
@@ -24,8 +24,8 @@ pub(crate) enum Processor {
     TopP(f32),
 }
 
-/// The change that a processor makes. From it the [`Pipeline`](super::pipeline::Pipeline) knows how many of the best
-/// tokens it has to look at.
+/// The kind of change that a processor makes. It tells the [`Pipeline`](super::pipeline::Pipeline)
+/// how many of the best tokens it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Divides all scores by the same number, none so small that a quotient overflows, so their order stays.

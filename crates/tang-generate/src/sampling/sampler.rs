@@ -5,14 +5,14 @@ use tang_tokenizer::TokenId;
 
 use super::candidates::{Candidate, Candidates};
 
-/// Words of noise from which on skipping is faster than reading.
+/// Count of words of noise from which skipping them is faster than reading them.
 const FAR: TokenId = 64;
 
-/// The token that was chosen, and by how much.
+/// The chosen token and its lead.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) token: TokenId,
-    /// By how much it beat the second, noise included; infinite if there was no second.
+    /// The lead over the second, noise included; infinite if there was no second.
     pub(crate) margin: f32,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Sampler {
 }
 
 impl Sampler {
-    /// Count of the best candidates that decide the choice: without noise the best, and the one that it beat.
+    /// Count of the best candidates that decide the choice: without noise, the best and the second.
     pub(crate) fn contenders(self) -> usize {
         match self {
             Self::Greedy => 2,
@@ -70,7 +70,7 @@ fn add_gumbel(mut rng: ChaCha8Rng, candidates: &mut [Candidate]) {
             _ => rng.set_word_pos(u128::from(candidate.token)),
         }
         next = candidate.token + 1;
-        // In the middle of its cell, so that it is never 0 or 1.
+        // The middle of one of 2^32 equal intervals, so that it is never 0 or 1.
         let uniform = (f64::from(rng.next_u32()) + 0.5) / 2_f64.powi(32);
         candidate.logit += -(-uniform.ln()).ln() as f32;
     }

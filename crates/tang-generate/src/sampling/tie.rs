@@ -1,4 +1,4 @@
-//! Whether rounding can have made a choice.
+//! Whether rounding errors of the logits explain a different choice.
 
 use tang_tokenizer::TokenId;
 
@@ -7,7 +7,7 @@ use super::{
     pipeline::Pipeline,
 };
 
-/// One choice, all but its logits.
+/// The data of one choice, without its logits.
 pub(crate) struct Tie<'a> {
     pub(crate) history: &'a [TokenId],
     pub(crate) pipeline: &'a Pipeline,
@@ -16,19 +16,20 @@ pub(crate) struct Tie<'a> {
 }
 
 impl Tie<'_> {
-    /// Whether the choice could be `token` if each logit were off by up to `gap`. The token must be among the
-    /// candidates that are left where that suits it best; and every candidate that beats it in the draw must not be
-    /// where that suits the candidate least. So a choice that rounding turned at any border, or at several, is always
-    /// found; one that it did not turn is hardly ever taken for such.
+    /// Whether the choice could be `token` if each logit were off by up to `gap`. With the logits
+    /// in its favour, the token must pass top-k and top-p; and each candidate that always beats it
+    /// in the draw must fail to pass with the logits against that candidate. So every choice that
+    /// rounding can explain is found, and hardly ever another one.
     pub(crate) fn can_be(&self, candidates: &Candidates, token: TokenId, gap: f32) -> bool {
-        // Beyond what rounds away when the gap is added.
+        // `next_down` and `next_up` cover the rounding of the sum.
         let lows = self.scored(candidates, |logit| (logit - gap).next_down());
         let highs = self.scored(candidates, |logit| (logit + gap).next_up());
         let Some(own) = lows.iter().position(|c| c.token == token) else {
             return false;
         };
         let own_high = highs[own].logit;
-        // Above it only those that cannot be below; and those below weigh as much as they can.
+        // In its favour, only the candidates that cannot score lower are above it. Those below
+        // score as high as they can, which lowers the probability above it.
         let best_case = meet(&lows, &highs, |index, low, high| {
             if index == own {
                 high
@@ -45,7 +46,7 @@ impl Tie<'_> {
         let drawn_high = self.drawn(&highs)[own].logit;
         let is_rival = |index: usize| index != own && drawn_lows[index].logit > drawn_high;
         let rivals = (0..lows.len()).filter(|index| is_rival(*index));
-        // If the likeliest of them can be left out, so can the others.
+        // If the highest rival can be removed, so can the others.
         let Some(rival) = rivals.max_by(|a, b| lows[*a].logit.total_cmp(&lows[*b].logit)) else {
             return true;
         };
@@ -94,7 +95,8 @@ impl Tie<'_> {
     }
 }
 
-/// Candidates with scores made of the index, the lowest and the highest score of each.
+/// Candidates whose scores `score` computes from the index, the lowest and the highest score of
+/// each.
 fn meet(
     lows: &Candidates,
     highs: &Candidates,

@@ -8,13 +8,13 @@ use tang_tokenizer::TokenId;
 
 use crate::{GenerateError, Sequence, generation::rows::Rows, sampling::candidates::Candidate};
 
-/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams` likeliest
-/// continuations of all kept poems are kept, and the decoder's rows follow them. A poem that ends is set aside and
-/// takes its beam with it; one that the constraints leave no token is dropped. Gives the finished poems, likeliest
-/// first by the mean log-probability per token.
+/// Beam search (Lowerre, *The Harpy Speech Recognition System*, 1976): at each step the `beams`
+/// likeliest continuations of all kept poems are kept, and the decoder's rows follow them. A poem
+/// that ends is kept as finished, and one beam fewer goes on; a poem without an allowed next token
+/// is dropped. Returns the finished poems, best first by the mean log-probability per token.
 ///
-/// Likelihood is the model's own among the tokens that the constraints of `start` allow; sampling settings play no
-/// part. One beam is greedy decoding.
+/// Log-probabilities are those of the model, for the tokens that the constraints of `start` allow;
+/// sampling settings have no effect. One beam is greedy decoding.
 ///
 /// # Errors
 ///
@@ -90,7 +90,7 @@ impl Continuation {
     }
 }
 
-/// The `width` likeliest continuations of one poem: more of one cannot be kept.
+/// The `width` likeliest continuations of one poem; no more of one poem can be kept.
 fn continuations(
     row: usize,
     sequence: &Sequence,

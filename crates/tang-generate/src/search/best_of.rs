@@ -4,7 +4,8 @@ use tang_engine::Decoder;
 
 use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 
-/// From the seed of one sample to that of the next: far from the seeds of neighbouring poems, which count up by one.
+/// Difference between the seeds of two samples of one poem: large, since the seeds of neighbouring
+/// poems differ by one.
 const SEED_STEP: u64 = 1 << 40;
 
 /// Draws `count` poems and gives the one whose free tokens the model finds likeliest, by the mean of their
