@@ -1,4 +1,5 @@
-//! The laboratory of the cache: proofs first, then times, and one page for a reader who learns how it works.
+//! Measurements of the cache: proofs first, then times, on a page that explains how the cache
+//! works.
 
 mod batch;
 pub(crate) mod cases;
@@ -29,7 +30,7 @@ use prompts::{PrefixReuse, prefill_table, prefix_reuse};
 use sampling::{SamplingLab, sampling_lab};
 use timing::{LengthSeries, Timing, length_series, timing};
 
-/// Numbers of cases, runs and lengths.
+/// Counts of cases and runs, and lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BenchPlan {
     /// Poems to generate with the cache and without.
@@ -60,7 +61,7 @@ impl BenchPlan {
         prompts: &[16, 64, 128],
     };
 
-    /// Every measurement once over, in seconds; its times say little.
+    /// Every measurement in a few seconds; too short for reliable times.
     pub const QUICK: Self = Self {
         cases: 24,
         batch: 16,
@@ -72,7 +73,7 @@ impl BenchPlan {
     };
 }
 
-/// The measurements of one run of the laboratory. It displays itself as a Markdown page.
+/// The measurements of one run, displayed as a Markdown page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchCache {
     provenance: Provenance,
@@ -92,23 +93,23 @@ struct ModelBench {
     sampling: SamplingLab,
 }
 
-/// The measurements that need no clock, and come before it.
+/// The measurements without times, which come before the timed ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Proof {
     /// Tokens with the cache and without.
     exactness: Exactness,
-    /// Logits on every way through the cache.
+    /// Logits by every way to fill the cache.
     paths: CachePaths,
     /// Poems in a batch and alone.
     batch: BatchExactness,
-    /// Runs after others, and the end of the context.
+    /// Runs with a decoder that was used before, and the end of the context.
     fresh: FreshRuns,
     counting: Counting,
     bytes: CacheMemory,
 }
 
-/// Measures every model of `labs`. No time is taken before the cache is known to be exact, counted
-/// and sized as the formulas say, on all of them.
+/// Measures every model of `labs`. Times are measured only once exactness, token counts and memory
+/// are right on all models.
 ///
 /// # Errors
 ///
@@ -267,14 +268,15 @@ impl fmt::Display for BenchCache {
     }
 }
 
-/// The way that the times of this crate are taken.
+/// A sentence for the page: how the times are measured.
 fn runs(runs: usize) -> String {
     format!(
         "Median of {runs} runs after one to warm up, with and without in turns (least-largest in brackets)."
     )
 }
 
-/// The tables of both series of a model, each under the network that it was measured on.
+/// The tables of both series of a model, each after the name of the network that it was measured
+/// on.
 fn each_series(model: &ModelBench, table: fn(&LengthSeries) -> String) -> String {
     let titled = |series: &LengthSeries| format!("{}:\n\n{}", series.subject, table(series));
     format!("{}\n\n{}", titled(&model.timing.trained), titled(&model.timing.long))

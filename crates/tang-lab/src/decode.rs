@@ -1,4 +1,4 @@
-//! The speed of decoding beside the speed of the memory.
+//! The speed of decoding, compared with the speed of the memory.
 
 pub(crate) mod programs;
 pub(crate) mod timing;
@@ -22,7 +22,7 @@ use timing::{DecodeTiming, decode_timing};
 /// The picture of characters per second against texts at once.
 const BATCH_FILE: &str = "batch.svg";
 
-/// Numbers of runs, characters and texts.
+/// Counts of runs, characters and texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DecodePlan {
     /// Timed runs of each kind, after one to warm up.
@@ -39,7 +39,7 @@ impl DecodePlan {
     /// Some ten seconds per model.
     pub const FULL: Self = Self { runs: 9, starts: 20, characters: 120, batches: &[1, 4, 16, 64] };
 
-    /// Every measurement, in a second or two; its times say little.
+    /// Every measurement in a second or two; too short for reliable times.
     pub const QUICK: Self = Self { runs: 2, starts: 2, characters: 16, batches: &[1, 4] };
 }
 
@@ -61,7 +61,7 @@ struct ModelDecode {
     timing: DecodeTiming,
     /// A whole run of the program that writes one poem.
     cold_start: ColdStart,
-    /// PyTorch, where it was there.
+    /// The times of PyTorch, if a script was given.
     torch: Option<TorchPeer>,
 }
 
@@ -73,8 +73,8 @@ pub struct DecodeSubject {
     pub poem: Vec<OsString>,
 }
 
-/// Measures every model; `program`, which is this one, for whole runs; and PyTorch, if there is a
-/// script to do so.
+/// Measures every model; `program`, which is this one, for whole runs; and PyTorch, if a script is
+/// given.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ pub enum LabError {
     /// Another claim about the cache or the sampler does not hold.
     #[error("{0}")]
     Wrong(String),
-    /// A number, a name, a size or a model that was given makes no measurement.
+    /// A given number, name, size or model allows no measurement.
     #[error("{0}")]
     Input(String),
     /// A picture cannot be drawn.
@@ -32,17 +32,17 @@ pub enum LabError {
     /// A program that was to be measured does not run, fails, or prints something else.
     #[error("cannot measure a program: {0}")]
     Program(String),
-    /// A file or a folder refuses.
+    /// A file or folder cannot be read, written or created.
     #[error("cannot {action} {}", path.display())]
     File {
-        /// The action that it refuses.
+        /// The action that failed.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The answer of the system.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is there already that this program has not written, or may not replace.
+    /// A file exists already that this program has not written, or may not replace.
     #[error("{} is there already{advice}", path.display())]
     Exists {
         /// The file or folder.
@@ -56,7 +56,7 @@ pub enum LabError {
     /// Generation failed.
     #[error(transparent)]
     Generate(#[from] GenerateError),
-    /// The model refused.
+    /// The model cannot compute the text.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// Training failed.
@@ -66,7 +66,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Makes the error of a file that refuses an action.
+    /// Makes the error of a failed action on a file.
     pub(crate) fn file(
         action: &'static str,
         path: impl Into<PathBuf>,

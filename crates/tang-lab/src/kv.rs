@@ -1,4 +1,4 @@
-//! The cost and the savings of a key/value cache, on paper.
+//! The cost and the savings of a key/value cache, by formulas.
 //!
 //! n tokens are generated one by one, counted from the first. In causal attention, token i attends to
 //! i keys: i pairs. With the cache, each token goes through the model once: n tokens and
@@ -49,7 +49,7 @@ struct CacheCost {
     bytes_per_token: Bytes,
     /// Bytes of keys and values of one sequence.
     bytes: Bytes,
-    /// Length at which one sequence weighs as much as the weights.
+    /// Length at which the cache of one sequence is as large as the weights.
     crossover_tokens: u64,
     /// Sequences that fit into the memory beside the weights.
     sequences: Option<u64>,
@@ -84,7 +84,7 @@ impl KvCost {
             return Err(LabError::zero("the length"));
         }
         let weight_bytes = geometry.weight_bytes()?;
-        // None if the weights alone do not fit.
+        // 0 if the weights alone do not fit.
         let sequences = |cache: Bytes| Some(memory?.0.saturating_sub(weight_bytes.0) / cache.0);
         let cache_bytes = |geometry: &KvGeometry, tokens| {
             product("bytes of cache", &[geometry.bytes_per_token()?.0, tokens]).map(Bytes)
@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(cost.weight_bytes.0, 12_288 * MIB);
             assert!(cost.variants.contains(&cost.cache));
         }
-        // Seen from any of them, the three are side by side.
+        // Each of the three geometries has the same variants.
         assert_eq!(llama(32).variants, llama(1).variants);
         assert_eq!(llama(32).variants.len(), 3);
     }

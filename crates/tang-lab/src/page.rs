@@ -16,8 +16,8 @@ use tang_files::{escape_lines, read_bounded, write_atomically};
 
 use crate::LabError;
 
-/// A Markdown table. The header and each row have their cells between ` | `. Columns are set to the right,
-/// or to the left where the name begins with a colon.
+/// A Markdown table. The header and each row have their cells between ` | `. Columns are
+/// right-aligned, or left-aligned if the name begins with a colon.
 pub(crate) fn table(header: &str, rows: impl IntoIterator<Item = String>) -> String {
     let columns: Vec<&str> = header.split(" | ").collect();
     let name = |column: &&'_ str| column.trim_start_matches(':').to_owned();
@@ -103,7 +103,8 @@ pub trait Report: Display + Serialize {
 pub struct ReportFolder(PathBuf);
 
 impl ReportFolder {
-    /// Makes the folder and tries to write into it: before some minutes of work, not after.
+    /// Makes the folder and checks that it can be written to, so that an error comes before the
+    /// measurement.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ fn replaceable(path: &Path, is_replaceable: bool) -> Result<(), LabError> {
     })
 }
 
-/// The bytes of a file, if it is one: nothing else can be replaced.
+/// The bytes of a file; `None` if the path is missing or no file.
 fn read_if_file(path: &Path) -> Result<Option<Vec<u8>>, LabError> {
     if !path.is_file() {
         return Ok(None);

@@ -222,7 +222,7 @@ pub struct Commit {
     pub modified: bool,
 }
 
-/// A description from which a reader can take the figures again.
+/// The machine, program and commit, with which a reader can repeat the measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     machine: Machine,
@@ -260,8 +260,8 @@ impl fmt::Display for Provenance {
     }
 }
 
-/// The most memory that a running process has had resident, where the system says so: Linux, in
-/// `/proc`.
+/// The peak resident memory of a running process; `None` where the system has no `/proc` to read it
+/// from.
 pub fn peak_memory(process: u32) -> Option<Bytes> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,5 @@
-//! The speed of training beside that of a peer and that of the machine.
+//! The speed of training, compared with that of another program (the peer) and with that of the
+//! machine.
 
 mod peer;
 mod race;
@@ -27,7 +28,7 @@ pub use peer::{LossPoint, Peer, loss_points};
 use race::Race;
 use utilization::{MatmulPeak, Utilization};
 
-/// Tokens per step: our default and the peer's.
+/// Tokens per step: the default of `tang train` and that of the peer.
 const TOKENS_PER_STEP: [usize; 2] = [4096, 8192];
 /// Times that each product is timed in a turn.
 const PEAK_RUNS: usize = 5;
@@ -79,8 +80,8 @@ impl Throughput {
     }
 }
 
-/// Short runs in turns, so that whatever else the machine does meets all of them, and the speed of matrix
-/// products.
+/// Measures short runs in turns, so that other work of the machine affects all of them, and the
+/// speed of matrix products.
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ use rows::{Distinct, EvalRow};
 
 /// Poems of a row between two reports.
 const REPORT_EVERY: usize = 4 * 64;
-/// Parts of the context whose loss is told apart.
+/// Count of parts of the context with a loss each.
 const PARTS: usize = 8;
 
 /// The poems to write.
@@ -206,7 +206,7 @@ fn with_distinct(group: Vec<(EvalRow, PoemSet)>) -> Vec<EvalRow> {
     rows.collect()
 }
 
-/// The settings that differ from choosing among all characters by their probabilities.
+/// The settings that differ from plain sampling (temperature 1, all characters).
 fn setting(config: &GenerationConfig) -> String {
     let mut text = format!("temperature {}", config.temperature);
     if config.top_k > 0 {

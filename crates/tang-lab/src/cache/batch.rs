@@ -1,4 +1,4 @@
-//! A batch gives each row the tokens that it would get alone.
+//! Checks that each poem gets the same tokens in a batch as alone.
 
 use std::{collections::HashSet, fmt};
 
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// One of four poems runs from the start; the others join where one has ended.
+/// Count of poems per place: a quarter of the poems start at once, the others join when one ends.
 const POEMS_PER_PLACE: usize = 4;
-/// Rows of one task that differ in their seeds only.
+/// Count of rows of one task that differ in their seeds only.
 const DRAWS: usize = 16;
-/// Probability below which it is no chance that all of them are the same.
+/// Probability that all draws are the same by chance, below which equal draws are a fault.
 const BY_CHANCE: f64 = 1e-6;
 
 /// Many poems that were generated at once, and each again alone.
@@ -30,7 +30,7 @@ pub(crate) struct BatchExactness {
     /// Length of the shortest prompt, in tokens.
     shortest_prompt: usize,
     longest_prompt: usize,
-    /// Rows whose first different token can be another for rounding.
+    /// Count of rows that differ, with a first different token that rounding explains.
     ties: usize,
     /// Largest difference between the logits of a row in the batch and alone.
     largest_logit_difference: f32,
@@ -38,13 +38,13 @@ pub(crate) struct BatchExactness {
     forwarded: usize,
     /// Tokens of prompts that were already cached in their places.
     reused: usize,
-    /// Tokens that went through it row by row.
+    /// Tokens that went through the model row by row.
     forwarded_alone: usize,
     /// Rows of one task that were drawn with different seeds.
     draws: usize,
     /// Count of different poems among them.
     distinct_draws: usize,
-    /// Probability, under the model, that all of them are the first one.
+    /// Probability, under the model, that all draws are the same as the first.
     same_draws_probability: f64,
 }
 
@@ -158,7 +158,7 @@ fn largest_difference(lab: &LabModel, sequences: &[Sequence]) -> Result<f32, Lab
     Ok(gap.largest)
 }
 
-/// The probability that all draws are the first one, a poem of this log-probability.
+/// The probability that all draws are the same as the first, a poem of this log-probability.
 fn same_draws(distinct: usize, log_prob: f64) -> Result<f64, LabError> {
     let probability = (log_prob * (DRAWS - 1) as f64).exp();
     if distinct == 1 && probability < BY_CHANCE {

@@ -1,4 +1,4 @@
-//! Tasks and settings: of the generations that are compared, and of samples to read.
+//! Tasks and settings of the generations that are compared, and of the samples on the page.
 
 use tang_engine::Decoder;
 use tang_generate::{GenerateError, GenerationConfig, Generator, Sequence, Task};
@@ -19,10 +19,10 @@ const PREFIXES: [&str; 10] = [
     "一片孤城万仞山，羌笛",
 ];
 const HEADS: [&str; 6] = ["春眠不觉", "一路平安", "山", "日月", "春夏秋冬", "天下"];
-/// Positions for a prompt and some lines.
+/// Least count of positions for a prompt and some lines.
 const LEAST_CONTEXT: usize = 32;
 
-/// One generation to make twice.
+/// One generation that is run twice.
 pub(crate) struct TestCase {
     /// Its name in messages.
     pub name: String,
@@ -31,7 +31,7 @@ pub(crate) struct TestCase {
 }
 
 impl TestCase {
-    /// A generation of it.
+    /// A new generator of this case.
     pub fn generator<'a>(
         &self,
         decoder: &'a mut dyn Decoder,
@@ -43,7 +43,7 @@ impl TestCase {
         Sequence::new(self.task.clone(), &self.config)
     }
 
-    /// The error of a text that ends elsewhere.
+    /// The error for a text of another length.
     pub fn other_length(&self, tokens: usize, wanted: usize) -> LabError {
         LabError::Count(format!(
             "{}: {tokens} new tokens where there should be {wanted}",
@@ -127,7 +127,7 @@ pub(crate) fn test_cases(lab: &LabModel, count: usize) -> Result<Vec<TestCase>, 
     }
     let samplers = samplers();
     let case = |i: usize| {
-        // Task and setting step together, and the setting once more after each round.
+        // Task and setting advance together, and the setting by one more after each round of tasks.
         let (task_name, task) = &tasks[i % tasks.len()];
         let (sampler_name, config) = &samplers[(i + i / tasks.len()) % samplers.len()];
         TestCase {

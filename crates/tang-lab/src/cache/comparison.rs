@@ -12,15 +12,15 @@ use crate::{
     cache::cases::{TestCase, test_cases},
 };
 
-/// The difference that logits of the same tokens may have, as a part of the largest logit, or of 1 if
-/// that is more: larger numbers are rounded in larger steps.
+/// The largest allowed difference between logits of the same tokens, relative to the largest logit,
+/// or to 1 if that is larger: larger numbers are rounded in larger steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Tolerance(f32);
 
 impl Tolerance {
     /// The same bits.
     pub const NONE: Self = Self(0.0);
-    /// Sums that are added in another order.
+    /// Sums in another order.
     pub const ROUNDING: Self = Self(1e-4);
 
     fn of(self, logits: &[f32]) -> f32 {
@@ -84,7 +84,7 @@ pub(crate) struct Exactness {
     pub cases: usize,
     /// Tokens that were compared.
     pub tokens: usize,
-    /// Poems whose first different token can be another for rounding.
+    /// Count of poems that differ, with a first different token that rounding explains.
     pub ties: usize,
     /// Largest difference between the logits of the two ways.
     pub largest_logit_difference: f32,
@@ -107,14 +107,14 @@ const SAME_LENGTH: &str = "sequences of the same tokens end at the same length";
 
 /// The other generation of a comparison.
 pub(crate) enum Other<'a> {
-    /// One step by step, at the same time.
+    /// A generation that runs step by step beside the first.
     Generator(Generator<'a>),
     /// New tokens that were generated before.
     Tokens(&'a [TokenId]),
 }
 
 impl Exactness {
-    /// Nothing compared yet.
+    /// An empty comparison.
     pub fn new(cases: usize) -> Self {
         Self {
             cases,
@@ -144,7 +144,7 @@ impl Exactness {
                     let step = other.next().transpose()?.expect(SAME_LENGTH);
                     (step.token, off)
                 }
-                // Their logits are not kept; they differ by no more than the tolerance.
+                // The logits of these tokens were not kept, so the whole tolerance is assumed.
                 Other::Tokens(tokens) => match tokens.get(before.generated().len()) {
                     Some(token) => (*token, tolerance.of(&logits)),
                     None => {
@@ -172,8 +172,8 @@ impl Exactness {
     }
 }
 
-/// Fails if logits that are up to `off` apart cannot make the difference between a step and another token: see
-/// [`Sequence::could_choose`]. `before` is the sequence before the step.
+/// Fails if a difference of the logits of up to `off` does not explain that `token` was chosen in
+/// this step: see [`Sequence::could_choose`]. `before` is the sequence before the step.
 fn check_tie(
     name: &str,
     before: &Sequence,
@@ -326,7 +326,8 @@ mod tests {
 
     #[test]
     fn a_tie_at_the_border_of_top_p_is_one() {
-        // The likeliest token alone has 0.85, but for rounding: a little less, and the second can be drawn.
+        // The likeliest token alone has the probability 0.85: with a little less, the second can be
+        // drawn.
         let lead = (0.85_f64 / 0.15).ln() as f32;
         let cached = || FakeDecoder { lead, others: -100.0, ..FakeDecoder::default() };
         let mut ties = 0;

@@ -36,9 +36,9 @@ impl Way {
         }
     }
 
-    /// Tokens through the model for P prompt tokens and N new ones. With the cache P + (N - 1): the last
-    /// new token is never looked back at, so it need not go through. Without it
-    /// P + (P + 1) + ... + (P + N - 1) = P N + N (N - 1) / 2.
+    /// Tokens through the model for P prompt tokens and N new ones. With the cache P + (N - 1): no
+    /// later token attends to the last new one, so it does not go through. Without it P + (P + 1) +
+    /// ... + (P + N - 1) = P N + N (N - 1) / 2.
     pub fn tokens(self, [prompt, new]: [usize; 2]) -> usize {
         match self {
             Self::Cached => prompt + (new - 1),
@@ -47,7 +47,7 @@ impl Way {
     }
 }
 
-/// A generation of a fixed number of tokens, with a clock beside it.
+/// A timed generation of a fixed count of tokens.
 pub(crate) struct TimedGeneration {
     /// The new tokens.
     pub generated: Vec<TokenId>,
@@ -58,7 +58,7 @@ pub(crate) struct TimedGeneration {
 }
 
 impl TimedGeneration {
-    /// Generates `new` tokens with the default settings, on past the end of a poem.
+    /// Generates `new` tokens with the default settings; the end of a poem does not stop it.
     pub fn run(decoder: &mut dyn Decoder, task: &Task, new: usize) -> Result<Self, GenerateError> {
         // The last new token needs no position.
         let (length, context) = (task.prompt().len() + new - 1, decoder.context());
@@ -118,7 +118,7 @@ impl TimedGeneration {
     }
 }
 
-/// Counts that agree with the formulas.
+/// Counts that were checked against the formulas.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Counting {
     rows: Vec<TokenCount>,

@@ -1,4 +1,4 @@
-//! A decoder without a model, to show that measurements find what is wrong.
+//! A decoder without a model, to test that the measurements find faults.
 
 #![cfg(test)]
 
@@ -12,16 +12,17 @@ use tang_tokenizer::TokenId;
 
 const VOCABULARY: usize = 20;
 
-/// Wants the token after the last one, and the one after that second; counts as the cache does.
+/// A decoder that prefers the token with the id after that of the last token, and then the next id.
+/// It counts tokens as a decoder with a cache does.
 #[derive(Debug)]
 pub(crate) struct FakeDecoder {
     /// Lead over the second token.
     pub lead: f32,
     /// Added to the logits of the others.
     pub others: f32,
-    /// Added to the second one's logit at one step, from 0.
+    /// A step, counted from 0, and the number added to the second token's logit there.
     pub fault: Option<(usize, f32)>,
-    /// Tokens that each prefill counts too many.
+    /// Count of surplus tokens that each prefill counts.
     pub extra_forwarded: usize,
     /// Tokens of each row.
     pub lengths: Vec<usize>,

@@ -13,10 +13,10 @@ use crate::{
     page::{count, table},
 };
 
-/// Tokens to fill a cache with; its whole context comes on top.
+/// Counts of tokens to fill a cache with, besides its whole context.
 const LENGTHS: [usize; 4] = [1, 32, 64, 100];
 
-/// Sizes that agree with the formula.
+/// Sizes that were checked against the formula.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct CacheMemory {
     layers: usize,
@@ -111,8 +111,8 @@ fn shared_heads(heads: usize) -> Vec<(&'static str, usize)> {
     [("MHA", heads)].into_iter().chain(half).chain(one).collect()
 }
 
-/// Measures on a Llama, since GPT-2 shares no heads, whose vocabulary is as small as can be: nothing but
-/// the attention has to do with the cache.
+/// Measures a Llama, since GPT-2 shares no heads. Its vocabulary is as small as possible, since the
+/// size of the cache depends on attention only.
 fn head_sharing(
     lab: &LabModel,
     name: &'static str,

@@ -1,4 +1,5 @@
-//! Ways to use a cache that change no result: cut anywhere, used again, filled to the end.
+//! Checks that the results do not depend on the way a cache is used: prompts cut anywhere, caches
+//! used again, caches filled to the end.
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct CachePaths {
     lengths: usize,
-    /// Prefill of all but the last token, then one decode.
+    /// Prefill of all tokens but the last, then one decode.
     prefill_plus_one: f32,
     /// One token at a time from the first.
     token_by_token: f32,
@@ -96,7 +97,7 @@ pub(crate) fn text_of_whole_context(lab: &LabModel) -> Result<Vec<TokenId>, LabE
 /// Generations one after another, and generations that fill the context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct FreshRuns {
-    /// Generations after others, each equal to one by a new decoder.
+    /// Count of generations by a used decoder, each equal to that by a new one.
     repeated: usize,
     /// One entry per total length around the context.
     limits: Vec<ContextLimit>,
@@ -106,7 +107,7 @@ pub(crate) struct FreshRuns {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 struct ContextLimit {
     asked: usize,
-    /// Tokens that came, the same with the cache and without.
+    /// Tokens that were generated, the same with the cache and without.
     got: usize,
     finish_reason: &'static str,
 }
@@ -127,13 +128,14 @@ impl fmt::Display for FreshRuns {
     }
 }
 
-/// Runs each of a few tasks after others, and up to the last position.
+/// Runs each of a few tasks with a used decoder, and up to the last position.
 pub(crate) fn fresh_runs(lab: &LabModel) -> Result<FreshRuns, LabError> {
     let (mut cached, mut full) = (lab.cached(), lab.uncached());
     let mut repeated = 0;
     for case in test_cases(lab, 8)? {
         let fresh = generate(&mut *lab.cached(), &case)?;
-        // The decoder still has the case before the first time, and this one the second time.
+        // At the first run the decoder has the tokens of the case before, at the second those of
+        // this case.
         for _ in 0..2 {
             if generate(&mut *cached, &case)?.tokens() != fresh.tokens() {
                 return Err(LabError::Wrong(format!(
@@ -168,7 +170,7 @@ fn limit(lab: &LabModel, asked: usize) -> Result<ContextLimit, LabError> {
         config: endless(asked - 1),
     };
     Exactness::new(1).cached_and_full(lab, &case)?;
-    // The last token is chosen at the last position and needs none itself.
+    // The last token is chosen from the logits at the last position and needs no position itself.
     let got = asked.min(lab.context() + 1);
     let reason = if got == asked { FinishReason::MaxNewTokens } else { FinishReason::ContextFull };
     for mut decoder in [lab.cached(), lab.uncached()] {

@@ -78,7 +78,7 @@ fn speed_up_plot(models: &[ModelBench]) -> Result<String, LabError> {
     let chart = LineChart {
         title: "How many times faster with the cache",
         x: Axis::from_zero("characters", &lines, X, 1.05),
-        // Room for the legend, should the speed-up be the same everywhere.
+        // Room for the legend, if the speed-up is the same everywhere.
         y: Axis::from_zero("time without / time with", &lines, Y, 1.3),
         lines: &lines,
         legend: SeriesLabelPosition::UpperLeft,

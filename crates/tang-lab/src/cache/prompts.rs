@@ -1,4 +1,5 @@
-//! The cost of prompts: the prefill, which the cache does not help, and a common prefix, which it keeps.
+//! The cost of prompts: the prefill, which the cache does not speed up, and a common prefix, which
+//! it saves.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ const REQUESTS: usize = 8;
 /// Tokens of each request after the prefix.
 const OWN: usize = 4;
 
-/// Times of the prefill of one prompt: the part that the cache does not help.
+/// Times of the prefill of one prompt, which the cache does not speed up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct PrefillTiming {
     /// Tokens of the prompt.

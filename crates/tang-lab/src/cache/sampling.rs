@@ -28,7 +28,7 @@ const SETTINGS: [(f32, usize, f32); 7] = [
 const PLAIN: (f32, usize, f32) = (1.0, 0, 1.0);
 /// Values of top-p whose candidates are counted.
 const TOP_P: [f32; 4] = [0.5, 0.85, 0.9, 0.95];
-/// Steps that are shown, from the most peaked distribution to the flattest.
+/// Names of the steps that are shown, from the most peaked distribution to the flattest.
 const PLACES: [&str; 5] = ["most peaked", "lower quartile", "median", "upper quartile", "flattest"];
 /// Characters of a text that the tables show.
 const SHOWN: usize = 16;
@@ -40,7 +40,7 @@ pub(crate) struct SamplingLab {
     /// Samples of each setting; sample i has the seed i.
     samples: usize,
     settings: Vec<SettingSamples>,
-    /// Steps of the samples at temperature 1, from which the candidates are.
+    /// Count of steps of the samples at temperature 1, among which `candidates` were selected.
     steps: usize,
     /// Steps from the most peaked to the flattest.
     candidates: Vec<StepCandidates>,
@@ -130,7 +130,7 @@ fn plain_steps<'a>(
     let mut steps = Vec::new();
     for sequence in sequences {
         let tokens = sequence.tokens();
-        // Nothing follows the last token.
+        // The logits after the last token are not needed.
         let logits = lab.position_logits(&tokens[..tokens.len() - 1])?;
         steps.extend((1..).zip(logits.rows()).map(|(length, row)| PlainStep {
             tokens: &tokens[..length],

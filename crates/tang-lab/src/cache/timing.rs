@@ -76,7 +76,7 @@ pub(crate) struct SeriesGrowth {
     uncached_tokens: Growth,
 }
 
-/// Times a model. Only to be called once it is known that the cache changes no token.
+/// Times a model. Call it only after the check that the cache changes no token.
 pub(crate) fn timing(lab: &LabModel, plan: &BenchPlan) -> Result<Timing, LabError> {
     let trained = length_series(lab, lab.subject(), plan.lengths, plan.runs)?;
     let (random, subject) = lab.with_random_weights(LONG_CONTEXT)?;
@@ -113,7 +113,7 @@ fn length_timing(
         task: Task::open(),
         config: endless(characters),
     };
-    // With and without in turns, so that a slower minute of the machine meets both.
+    // With and without the cache in turns, so that a slower minute of the machine affects both.
     let runs = after_warm_up(runs, |run| {
         let [with, without] = [Way::Cached, Way::Uncached]
             .map(|way| TimedGeneration::run(&mut *decoder(way), &case.task, characters));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn texts_that_differ_at_a_tie_are_timed() {
-        // The likeliest token alone has 0.85, where top-p ends, but for rounding.
+        // The likeliest token alone has the probability 0.85, at which top-p ends.
         let near = |fault| FakeDecoder {
             lead: 0.85 * (0.85_f32 / 0.15).ln(),
             others: -100.0,
@@ -262,7 +262,7 @@ mod tests {
             ties += usize::from(text(None).generated != text(Some(fault)).generated);
             let decoders = pair(|| near(None), || near(Some(fault)));
             let error = length_timing(decoders, Tolerance::ROUNDING, 40, 1).unwrap_err();
-            // The fake counts as the cache does, which is looked at once the texts are right.
+            // The fake counts as the cache does; counts are checked only after the texts.
             assert!(matches!(error, LabError::Count(_)), "{error}");
         }
         assert!(ties > 3, "{ties}");

@@ -16,18 +16,18 @@ use crate::{
     stats::{Spread, after_warm_up, milliseconds},
 };
 
-/// Time between two looks at the memory of a running program.
+/// Time between two readings of the memory of a running program.
 const INTERVAL: Duration = Duration::from_micros(500);
-/// Runs of a program for its memory.
+/// Count of runs of a program to measure its memory.
 const MEMORY_RUNS: usize = 3;
 
 /// A program from its start to its end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct ColdStart {
-    /// From start to end, result and all.
+    /// Time from start to end, output included.
     pub time: Spread,
-    /// The most memory that it had resident, as far as the system says; a little may come after the
-    /// last look.
+    /// The most resident memory, if the system reports it; the program may use a little more after
+    /// the last reading.
     pub peak_bytes: Option<Bytes>,
 }
 
@@ -37,7 +37,7 @@ impl ColdStart {
     pub fn measure(command: impl Fn() -> Command, runs: usize) -> Result<Self, LabError> {
         let times = after_warm_up(runs, |_| milliseconds(|| wait(start(&mut command())?)))?;
         let mut peak_bytes = None;
-        // Apart from the times, since asking takes a share of the processor.
+        // Memory is measured in runs of its own, since reading it takes processor time.
         for _ in 0..MEMORY_RUNS {
             let mut child = start(&mut command())?;
             while matches!(child.try_wait(), Ok(None)) {

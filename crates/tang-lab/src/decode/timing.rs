@@ -15,7 +15,7 @@ use crate::{
     stats::{Spread, after_warm_up, milliseconds},
 };
 
-/// Readings in a row that one time is taken of, so that starting a thread does not count.
+/// Count of consecutive readings per measured time, so that the start of a thread hardly counts.
 const PASSES: usize = 16;
 
 /// The speed of one model.

@@ -96,7 +96,7 @@ impl KvGeometry {
         sum_of_products("bytes of weights", &[&attention, &feed_forward]).map(Bytes)
     }
 
-    /// Tokens whose cache weighs as much as the weights, or for the first time more:
+    /// The least count of tokens whose cache is at least as large as the weights:
     /// n* = D (2 h d + 4 D) / (g d). Where h d = D it is 6 D h/g.
     ///
     /// It is 2 L g d n = L (4 D h d + 8 D^2) solved for n: the layers cancel, and so do the bytes, since

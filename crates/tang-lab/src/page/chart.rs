@@ -1,4 +1,4 @@
-//! Pictures with lines: one style for all of them.
+//! Line charts, all in one style.
 
 use std::{error::Error, ops::Range};
 
@@ -13,7 +13,7 @@ use plotters::{
 use crate::{LabError, page::count};
 
 const SIZE: (u32, u32) = (860, 500);
-/// Marks on a linear axis, at most.
+/// Most marks on a linear axis.
 const MARKS: usize = 9;
 const FONT: &str = "sans-serif";
 const INK: RGBColor = RGBColor(51, 51, 51);
@@ -32,7 +32,7 @@ pub(crate) struct LineChart<'a> {
     pub x: Axis,
     pub y: Axis,
     pub lines: &'a [Line],
-    /// The corner that the lines leave free.
+    /// The corner of the legend, where no line is.
     pub legend: SeriesLabelPosition,
 }
 
@@ -135,7 +135,7 @@ impl Ranged for Axis {
     }
 }
 
-/// A large number with commas, a small one without the noise of its last digits.
+/// A large number with commas, a small one rounded.
 fn mark_text(value: &f64) -> String {
     if *value >= 1000.0 {
         count(value.round() as usize).to_string()

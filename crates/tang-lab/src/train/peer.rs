@@ -1,4 +1,4 @@
-//! Another program that trains, as a measurement of training runs and reads it.
+//! The peer: another training program, which a measurement runs and reads.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ pub struct Peer {
     words: Vec<String>,
 }
 
-/// The part of a report that matters here.
+/// The fields of a report that are read here.
 #[derive(Deserialize)]
 struct Report {
     step: usize,
@@ -42,7 +42,7 @@ struct Report {
 }
 
 impl Peer {
-    /// Takes a command line apart at its spaces; `None` if it is empty.
+    /// Splits a command line at its spaces; `None` if it is empty.
     pub fn new(line: &str) -> Option<Self> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         (!words.is_empty()).then_some(Self { words })
@@ -104,7 +104,7 @@ impl Peer {
     }
 }
 
-/// The reports of a log. Other lines, such as a header, are passed over.
+/// The reports of a log. Other lines, such as a header, are skipped.
 fn reports(log: &str) -> Result<Vec<Report>, LabError> {
     let lines = log.lines().filter(|line| line.contains("\"step\""));
     let report = |line| {

@@ -1,4 +1,5 @@
-//! Two whole runs of training: our step that is as good as the peer's last one.
+//! A race of two training runs: the first evaluation of ours that is as good as the end of the
+//! peer.
 
 use std::{fmt, ops::ControlFlow, path::PathBuf, sync::Arc};
 
@@ -15,7 +16,7 @@ use crate::{
 /// The peer's whole run, about ten passes over the poems: steps, steps between evaluations, tokens per
 /// step.
 const PEER_RUN: [usize; 3] = [1850, 50, super::TOKENS_PER_STEP[1]];
-/// Our steps between two evaluations, which decide how closely the end is seen; their time does not
+/// Our steps between two evaluations: the precision of the result. The time of evaluations does not
 /// count.
 const EVALUATE_EVERY: usize = 50;
 

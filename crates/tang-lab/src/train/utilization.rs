@@ -76,7 +76,7 @@ fn factors(config: &ModelConfig) -> usize {
     list.filter(is_factor).map(|spec| spec.numel()).sum()
 }
 
-/// The matrix products of training, each at its best.
+/// The speeds of the matrix products of training, each measured alone.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct MatmulPeak {
     products: Vec<ProductSpeed>,

@@ -11,19 +11,19 @@ use tang_tokenizer::NEWLINE;
 
 use crate::{LabError, LabModel, stats::mean};
 
-/// A poem, and how surprising the model alone finds it.
+/// A poem and its loss under the model alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Poem {
     /// Its number among those that were asked for, from 0.
     pub number: usize,
     pub text: String,
-    /// Marks and the final newline counted.
+    /// Mean loss per character, in nats, marks and the final newline counted.
     pub nats_per_char: f64,
-    /// Without the characters that could be no other; `None` if that were all.
+    /// The same without forced characters; `None` if all are forced.
     pub nats_per_free_char: Option<f64>,
 }
 
-/// The poems that came, and the reasons why the others did not.
+/// The poems of a row, and the reasons why others are missing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct PoemSet {
     pub poems: Vec<Poem>,
@@ -121,9 +121,8 @@ pub(super) struct PoemWriter<'a> {
 }
 
 impl PoemWriter<'_> {
-    /// Writes the poems, and says how many are done, now and then. Beams find the likeliest poems
-    /// of a task once and for all: where all tasks are the same, there are no more poems than
-    /// beams.
+    /// Writes the poems and reports progress. A beam search always finds the same poems of a task:
+    /// if all tasks are the same, there are no more poems than beams.
     pub fn write(
         &self,
         tasks: &Tasks,
@@ -150,7 +149,7 @@ impl PoemWriter<'_> {
                     add(number, self.best_of(tasks, number, count, decoder))?;
                 }
             }
-            // As many poems of one task as are wanted and as beams find.
+            // At most as many poems of the one task as the beams find.
             (Search::Beams(beams), Tasks::Same(_)) => {
                 on_progress(0);
                 let start = self.begin(tasks, 0)?;

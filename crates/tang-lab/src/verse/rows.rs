@@ -18,7 +18,7 @@ use crate::{
     stats::mean,
 };
 
-/// The poems of one kind: how well they keep the rules, and their qualities as text.
+/// The scores of the poems of one kind: by the rules, and as text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct EvalRow {
     /// The form that was asked for; `None` for any of the four.
@@ -34,11 +34,10 @@ pub(super) struct EvalRow {
     pub scores: Scores,
     /// Poems with every head in its place, where heads were asked for.
     pub acrostic: Option<Share>,
-    /// How surprising the model alone finds a character, in nats: the mean over the poems of their
+    /// Mean loss per character under the model alone, in nats: the mean over the poems of their
     /// means over all characters, marks and the final newline counted.
     pub nats_per_char: Option<f64>,
-    /// The same without the characters that could be no other: marks, newline, heads. `None` where
-    /// nothing is fixed.
+    /// The same without forced characters: marks, newline, heads. `None` where nothing is fixed.
     pub nats_per_free_char: Option<f64>,
     /// The variety of the text, over as many characters as the shortest row of this form has;
     /// `None` without poems.
@@ -231,7 +230,7 @@ fn percents(shares: &[Share]) -> String {
     cells.join(" | ")
 }
 
-/// With one decimal, and never rounded to all or nothing.
+/// The share in percent with one decimal, never rounded to 0 or 100.
 fn percent(share: Share) -> String {
     match share.rate() {
         None => "-".to_owned(),
