@@ -1,4 +1,4 @@
-//! Texts, poems and the corpus, as they come in.
+//! Reading of texts, poems and the corpus.
 
 pub mod corpus_build;
 pub mod given;

@@ -15,7 +15,7 @@ pub mod command {
 
     use super::{NotBuilt, OsString, Result};
 
-    /// Any words: no flag of a missing command is wrong.
+    /// All words are accepted, since a missing command cannot check its flags.
     #[derive(Args)]
     #[command(disable_help_flag = true)]
     pub struct Options {
@@ -29,14 +29,14 @@ pub mod command {
     }
 }
 
-/// GPUs, of which there are none.
+/// The module of GPUs: there are none in this program.
 pub mod gpu {
     use tang_checkpoint::ModelFolder;
     use tang_engine::Model;
 
     use super::{NotBuilt, Result};
 
-    /// No value.
+    /// A type without values.
     #[derive(Debug, Clone)]
     pub enum Gpu {}
 

@@ -6,7 +6,7 @@ use tang_engine::Threads;
 
 use crate::{output::note, system::start_threads, training::gpu::Gpu};
 
-/// The place of a model.
+/// The device of a model.
 #[derive(Debug, Clone)]
 pub enum Place {
     /// On the CPU, by an engine with these threads.

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, ops::RangeInclusive, str::FromStr};
 
-/// Reads whole numbers of a range; the error of any other text names it.
+/// Reads whole numbers of a range; the error for any other text names the range.
 pub fn whole<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
@@ -15,14 +15,14 @@ where
     }
 }
 
-/// Reads a count, from 1 on. 0 passes: a later error says more about it.
+/// Reads a count from 1 on. It accepts 0, for which a later check has a better error.
 pub fn count<T: FromStr>(text: &str) -> Result<T, String> {
     let most = u64::MAX;
     text.parse().map_err(|_| not_in(text, &1, &most))
 }
 
 fn not_in<T: Display>(text: &str, least: &T, most: &T) -> String {
-    // A number that is too large for the type is one as well.
+    // A number that is too large for the type is a whole number, too.
     if text.parse::<i128>().is_ok() {
         format!("{text} is not in {least}..={most}")
     } else {

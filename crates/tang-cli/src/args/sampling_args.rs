@@ -57,7 +57,8 @@ impl SamplingArgs {
         Ok(search)
     }
 
-    /// The settings of each poem, validated. A random seed is noted, so that its poems can be had again.
+    /// The settings of each poem, validated. A random seed is printed to stderr, so that the poems
+    /// can be written again.
     pub fn configs(&self) -> Result<impl Iterator<Item = GenerationConfig> + Clone + Send> {
         let mut config = self.setting.config();
         config.max_new_tokens = self.max_new_tokens.unwrap_or(config.max_new_tokens);

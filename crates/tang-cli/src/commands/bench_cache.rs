@@ -1,4 +1,4 @@
-//! `tang bench-cache`: measure what the key/value cache does, and write it down.
+//! `tang bench-cache`: measure the key/value cache, and write a report.
 
 use std::path::PathBuf;
 

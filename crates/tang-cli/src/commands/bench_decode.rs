@@ -1,4 +1,4 @@
-//! `tang bench-decode`: measure how fast a model decodes, and write it down.
+//! `tang bench-decode`: measure how fast a model decodes, and write a report.
 
 use std::{env, ffi::OsString, path::PathBuf};
 
@@ -68,7 +68,7 @@ fn acrostic(lab: &LabModel, checkpoint: OsString) -> Vec<OsString> {
     vec!["acrostic".into(), heads.unwrap_or_default().into(), "--checkpoint".into(), checkpoint]
 }
 
-/// Nothing is run that nobody asked for: the folder may be another's.
+/// The script runs only if a flag asks for it: the folder may belong to somebody else.
 fn torch_script(options: &Options) -> Option<TorchScript> {
     let Some(python) = options.python.clone() else {
         note("PyTorch is not measured: give a Python that has it with --python");

@@ -21,7 +21,7 @@ use crate::{
 /// The most poems that are shown one by one.
 const SHOWN: usize = 20;
 
-/// The exit code where there is no poem to read.
+/// The exit code if no poem can be read.
 const UNREADABLE: u8 = 2;
 
 /// Meaning of the output and of the exit code.
@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     let judged = judge(&page.texts);
     match print(options, &judged).map_err(anyhow::Error::from) {
-        // After a reader that has closed stdout, the exit code still is the verdict.
+        // If the reader has closed stdout, the exit code still gives the verdict.
         Err(error) if is_closed_pipe(&error) => {}
         result => result?,
     }

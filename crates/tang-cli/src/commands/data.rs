@@ -40,7 +40,7 @@ pub fn run(options: &Options) -> Result<()> {
             ));
             poems
         }
-        // A corpus that was changed may be the user's own work.
+        // A changed corpus may be the user's own work, so it is not replaced.
         (None, Err(error)) if !matches!(error, CorpusError::NotBuilt(_)) => {
             return Err(error.into());
         }

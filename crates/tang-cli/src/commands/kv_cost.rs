@@ -1,4 +1,4 @@
-//! `tang kv-cost`: what a key/value cache costs, on paper.
+//! `tang kv-cost`: the cost of a key/value cache, by formulas.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -6,7 +6,7 @@ use tang_lab::{Bytes, Dtype, KvCost, KvGeometry, KvPreset};
 
 use crate::{args::count, output::print};
 
-/// Tokens of a sequence, if neither a flag nor a preset says.
+/// Tokens of a sequence, if neither a flag nor a preset gives them.
 const LENGTH: u64 = 4096;
 
 /// Which geometry, at which length. No model is needed.

@@ -1,4 +1,4 @@
-//! `tang logits`: what a model says at every position of a text.
+//! `tang logits`: the logits of a model at every position of a text.
 
 use std::io::{self, Write};
 

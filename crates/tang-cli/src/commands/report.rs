@@ -34,7 +34,7 @@ pub fn run(options: &Options) -> Result<()> {
     let report = escape_lines(&report);
     let written = write_atomically(&path, report.as_bytes());
     if written.is_err() {
-        // It took a while to measure: where it cannot be kept, it is at least shown.
+        // The measurement took minutes: if the report cannot be written, it is at least printed.
         writeln!(io::stdout().lock(), "{report}")?;
     }
     written.with_context(|| format!("cannot write {}", path.display()))?;

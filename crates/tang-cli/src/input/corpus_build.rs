@@ -14,14 +14,14 @@ use crate::{
 pub const CORPUS_FOLDER: &str = "data";
 
 /// Reads the poems at `from`, or fetches the published collection, and writes them and their split
-/// to `folder`. A request to stop ends npm first, and does not come between the files of the corpus. After an
-/// error, an older corpus is as it was.
+/// to `folder`. A request to stop ends npm, but waits while the files of the corpus are written.
+/// After an error, an older corpus is unchanged.
 pub fn build_corpus(
     from: Option<&Path>,
     folder: &CorpusFolder,
     request: &StopRequest,
 ) -> Result<Corpus, CorpusError> {
-    // Before what may take minutes.
+    // The folder is checked before the download, which may take minutes.
     folder.check_place()?;
     let mut bars = CorpusBars::new();
     let corpus = match from {

@@ -1,4 +1,4 @@
-//! The text that a user typed, beside the same text as the model knows it.
+//! The text that a user typed, and the same text in the characters of the model.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use tang_corpus::{Converter, Traditional};
 use tang_prosody::{PlacedCharacter, ProsodyError, Readings, is_han, line_mark, plain_marks};
 use tang_tokenizer::{TokenizerError, Vocabulary};
 
-/// Made once: building its tables takes longer than a poem.
+/// The converter is made once, since building its tables takes longer than writing a poem.
 static CONVERTER: LazyLock<Converter> = LazyLock::new(Converter::traditional_to_simplified);
 
 /// A text as it was typed and in simplified characters, pair by pair. White space, such as the line breaks and
@@ -144,8 +144,8 @@ impl UserText {
         })
     }
 
-    /// The text as it is printed: as it was typed, or with `traditional` in traditional characters if it has one
-    /// that is simplified only.
+    /// The text as it is printed: as it was typed, or, with `traditional`, in traditional
+    /// characters if any of its characters is simplified only.
     pub fn printed(&self, traditional: Option<&Traditional>) -> String {
         let is_simplified =
             |table: &&Traditional| self.0.iter().any(|c| table.is_simplified_only(c.printed));

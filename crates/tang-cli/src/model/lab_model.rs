@@ -60,8 +60,8 @@ fn open(checkpoint: Option<&Path>, place: &Place) -> Result<LabModel> {
     })
 }
 
-/// The last part of a folder's path, as it can be shown: reports are published, and the rest is this
-/// machine's affair.
+/// The last part of a folder's path, escaped for a report. Reports are published, so the rest of
+/// the path is left out.
 fn folder_name(folder: &Path) -> Result<String> {
     let whole =
         fs::canonicalize(folder).with_context(|| format!("cannot find {}", folder.display()))?;

@@ -12,7 +12,7 @@ use crate::{args::Place, model::embedded_model, output::note};
 
 /// A model and its vocabulary.
 pub struct LoadedModel {
-    /// The model, at its place.
+    /// The model, on its device.
     pub model: Box<dyn Model>,
     /// Threads that it may use.
     pub threads: Threads,
@@ -78,7 +78,7 @@ fn open_folder(path: &Path) -> Result<(ModelFolder, Vocabulary)> {
     Ok((folder, vocabulary))
 }
 
-/// A model that decodes at a place, and the threads that it may use.
+/// A model that decodes on a device, and the threads that it may use.
 pub fn ready(folder: ModelFolder, place: &Place) -> Result<(Box<dyn Model>, Threads)> {
     Ok(match place {
         Place::Cpu(threads) => {

@@ -36,7 +36,7 @@ pub fn error_message(error: &anyhow::Error) -> String {
     }
 }
 
-/// The command or flag that helps: libraries know none.
+/// The command or flag that helps: libraries name none.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(GenerateError::Unkept { .. }) = error.downcast_ref() {
         return Some("--relax does so");
@@ -54,10 +54,11 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
     }
 }
 
-/// The error of stdout, if that is what failed. An error of a file comes with its path; an error of the system
-/// that says nothing more is that of stdout.
+/// The error of stdout, if stdout failed. An error of a file has a context with its path, so an
+/// error of the system without context is that of stdout.
 fn stdout_error(error: &anyhow::Error) -> Option<&io::Error> {
-    // Not `downcast_ref` of the whole, which finds a cause below a context as well.
+    // Only the outermost error is examined: `downcast_ref` of the whole also finds a cause with a
+    // context.
     error.chain().next()?.downcast_ref()
 }
 

@@ -48,7 +48,7 @@ pub struct PoemOutput<W> {
     out: W,
     breaks: Breaks,
     traditional: Option<Traditional<'static>>,
-    /// Characters printed at the places that were given, whatever the model has read there.
+    /// The given characters as they are printed, by place; the model may read other forms of them.
     given: HashMap<usize, char>,
     is_first: bool,
     /// Characters not printed yet, as conversion needs whole lines.
@@ -90,7 +90,7 @@ impl<W: Write> PoemOutput<W> {
         Ok(())
     }
 
-    /// Prints a character; with conversion, the line once it is whole.
+    /// Prints a character; with conversion, prints each line once it is complete.
     pub fn push(&mut self, c: char) -> io::Result<()> {
         if std::mem::take(&mut self.break_due) {
             writeln!(self.out)?;
@@ -99,12 +99,12 @@ impl<W: Write> PoemOutput<W> {
         if self.traditional.is_none() || [COMMA, FULL_STOP].contains(&c) {
             self.write_pending()?;
         }
-        // The break waits for the next character, so that the end of the poem is no empty line.
+        // The line break is printed with the next character, so that no empty line ends the poem.
         self.break_due = c == FULL_STOP || (c == COMMA && self.breaks == Breaks::Lines);
         Ok(())
     }
 
-    /// Shows all that was printed.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -177,8 +177,7 @@ mod tests {
         );
     }
 
-    /// A poem that the model takes for finished after its prefix, or breaks off, ends with one
-    /// line break as well.
+    /// A poem that ends right after its prefix, or within a line, also ends with one line break.
     #[test]
     fn a_poem_ends_with_one_line_break_wherever_it_ends() {
         for (poem, wanted) in [

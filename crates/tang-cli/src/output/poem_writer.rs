@@ -28,8 +28,8 @@ pub struct Assignment {
     pub breaks: Breaks,
 }
 
-/// Writes as many poems as the flags ask for and prints them to stdout. One that cannot be had is noted, and
-/// the others are printed; the error comes after them.
+/// Writes as many poems as the flags ask for and prints them to stdout. A poem that cannot be
+/// written is noted, and the others are printed; the error comes after them.
 pub fn write_poems(
     assignment: &Assignment,
     loaded: &LoadedModel,
@@ -56,7 +56,7 @@ struct PoemWriter<'a> {
     loaded: &'a LoadedModel,
     sampling: &'a SamplingArgs,
     output: PoemOutput<StdoutLock<'static>>,
-    /// Count of poems that cannot be had.
+    /// Count of poems that could not be written.
     failed: usize,
 }
 
@@ -110,7 +110,7 @@ impl PoemWriter<'_> {
                     return self.fail(error, config);
                 }
             };
-            // The prompt waits for the first step: one that is too long prints nothing.
+            // Printing begins after the first step: a prompt that is too long prints nothing.
             if !begun {
                 self.output.begin()?;
                 text = self.text(self.task.prompt())? + &text;
@@ -123,7 +123,7 @@ impl PoemWriter<'_> {
         self.note_unfinished(generator.sequence(), config, &name(config))
     }
 
-    /// Prints the poem of a seed, or notes why it cannot be had.
+    /// Prints the poem of a seed, or notes why it cannot be written.
     fn take(
         &mut self,
         poem: Result<Sequence, GenerateError>,
@@ -135,13 +135,14 @@ impl PoemWriter<'_> {
         }
     }
 
-    /// Notes why a poem cannot be had; an error if no other poem can be had either, or none was asked for.
+    /// Notes why a poem cannot be written; an error if no other poem was asked for or can be
+    /// written either.
     fn fail(&mut self, error: GenerateError, config: &GenerationConfig) -> Result<()> {
         if !matches!(error, GenerateError::NothingAllowed(_)) {
             return Err(error.into());
         }
         let mut message = format!("{}: {error}", name(config));
-        // Without a draw, the same poem would come.
+        // Without a draw, every poem would be the same.
         if config.temperature != 0.0 {
             message += ", or take another --seed";
         }

@@ -48,8 +48,8 @@ fn corpus_bar(progress: Progress) -> ProgressBar {
     bar
 }
 
-/// Turns the spinner of a bar until the bar is finished. The bar's own ticks would panic where the system
-/// gives no thread; here the spinner then rests.
+/// Turns the spinner of a bar until the bar is finished. The bar's own ticks would panic where the
+/// system gives no thread; this spinner then does not turn.
 fn tick(bar: ProgressBar) {
     let _ = thread::Builder::new().spawn(move || {
         while !bar.is_finished() {

@@ -1,4 +1,4 @@
-//! Where a measurement goes: a folder, and stdout.
+//! Publishing a measurement in a folder and on stdout.
 
 use std::{
     fmt::Display,

@@ -27,7 +27,7 @@ fn usage_message(error: clap::Error, words: &[String]) -> String {
     if words.iter().all(|word| escape_value(word) == *word) {
         return error.render().ansi().to_string();
     }
-    // The same error again, without styles: nobody could tell them from typed ones.
+    // The error is made again without styles, which could not be told from typed escape sequences.
     let plain = command_line().styles(Styles::plain());
     let error = plain.try_get_matches_from(words).err().unwrap_or(error);
     let mut message = error.render().ansi().to_string();
@@ -64,7 +64,7 @@ mod tests {
         Some(message)
     }
 
-    /// Whatever a flag or an argument is, or will be, its value comes back escaped.
+    /// The value of every flag and argument, also of future ones, is printed escaped.
     #[test]
     fn nothing_that_was_typed_reaches_the_terminal() {
         for nasty in ["\u{1b}[2J\u{202e}春\n\u{200b}", "\u{1b}", "\u{1b}[1m", "\u{1b}[0m"] {

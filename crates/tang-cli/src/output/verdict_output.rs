@@ -115,7 +115,7 @@ fn write_line(out: &mut impl Write, text: &str, line: &LineVerdict) -> io::Resul
     writeln!(out)
 }
 
-/// The beginning only, and escaped: such a text may be anything.
+/// Only the beginning is printed, escaped, since such a text may be anything.
 fn write_formless(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     const SHOWN: usize = 32;
     let mut beginning: String = poem.text.chars().take(SHOWN).collect();
@@ -187,7 +187,7 @@ pub fn write_summary(out: &mut impl Write, poems: &[JudgedPoem]) -> io::Result<(
     write_row(out, "all ", &all, all_saved)
 }
 
-/// The name has four columns.
+/// The name is four columns wide.
 fn write_row(out: &mut impl Write, name: &str, scores: &Scores, saved: Share) -> io::Result<()> {
     write!(out, "{name} {:>7}", scores.form.whole)?;
     let shares = COLUMNS.iter().map(|(_, share)| share(scores));

@@ -1,4 +1,4 @@
-//! The commit of the source, as the environment names it.
+//! The commit of the source, from an environment variable.
 
 use std::env;
 
@@ -13,7 +13,7 @@ pub fn source_commit() -> Option<Commit> {
     commit(&env::var(VARIABLE).ok()?)
 }
 
-/// `None` if it is no commit.
+/// `None` if the text is no commit.
 fn commit(text: &str) -> Option<Commit> {
     let modified = text.strip_suffix(" modified");
     let id = modified.unwrap_or(text);

@@ -27,7 +27,7 @@ const SIGNALS: &[i32] = &[
     consts::SIGHUP,
 ];
 
-/// Time between two looks whether a signal came.
+/// Time between two checks for a signal.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// A request ends the program at once.
@@ -80,13 +80,13 @@ impl StopRequest {
         Ok(request)
     }
 
-    /// Set once a request was kept.
+    /// A flag that is set once a request came.
     pub fn came(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.came)
     }
 
-    /// Keeps requests from here on, for work that must be whole; or only one, with a note that says so, if a
-    /// second one `ends` the program.
+    /// Keeps requests from here on, for work that must be completed. With `ends`, only the first is
+    /// kept, with a note, and a second one ends the program.
     pub fn hold(&self, ends: bool) {
         let mode = if ends { HOLD_ONE } else { HOLD };
         self.mode.store(mode, Ordering::Relaxed);

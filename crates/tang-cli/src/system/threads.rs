@@ -9,7 +9,7 @@ use crate::output::note;
 
 /// The variable with the number of threads; the default is one per core.
 const VARIABLE: &str = "RAYON_NUM_THREADS";
-/// The most threads per core; more only wait for each other.
+/// The most threads per core; more would only wait for each other.
 const PER_CORE: usize = 4;
 
 /// Starts the threads that share all computing: one per core, or `RAYON_NUM_THREADS`, up to four per core.

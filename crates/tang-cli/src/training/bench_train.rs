@@ -1,4 +1,4 @@
-//! `tang bench-train`: measure the speed of training, beside a peer.
+//! `tang bench-train`: measure the speed of training, compared with another program (the peer).
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -79,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 impl Options {
     fn plan(&self) -> Result<TrainPlan> {
-        // Nothing is run that nobody asked for: the folder may be another's.
+        // The peer runs only if a flag names it: the folder may belong to somebody else.
         let peer = match &self.peer {
             Some(line) => Some(Peer::new(line).context(
                 "--peer is empty: give a command, such as \"python3 scripts/torch_peer.py\"",

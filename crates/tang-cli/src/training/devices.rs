@@ -20,7 +20,7 @@ pub fn run(_: &Options) -> Result<()> {
     writeln!(out, "flex  {}", device::name(&device::cpu()))?;
     match device::adapters() {
         Ok((adapters, chosen)) => {
-            // The first of two that are alike.
+            // If two adapters are alike, the first is marked.
             let taken = adapters.iter().position(|adapter| *adapter == chosen);
             for (place, adapter) in adapters.iter().enumerate() {
                 let mark = if Some(place) == taken { " *" } else { "" };

@@ -2,9 +2,10 @@
 
 use std::env;
 
-/// A variable of mimalloc: milliseconds after which freed memory goes back to the system, -1 for never. A training
-/// step allocates and frees the same hundreds of megabytes; given back in between, they are cleared page by page
-/// when they come again, in about a quarter of a step's time. A value that the user has set is kept.
+/// A variable of mimalloc: milliseconds after which freed memory goes back to the system, -1 for
+/// never. A training step allocates and frees the same hundreds of megabytes; if they went back to
+/// the system, it would clear them page by page at the next allocation, which takes about a quarter
+/// of a step. A value that the user has set is kept.
 const PURGE_DELAY: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
 /// A variable of Burn: the device for the moments of an optimiser that it reads from a file. From the CPU they move

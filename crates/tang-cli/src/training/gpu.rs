@@ -15,12 +15,12 @@ use tang_model::{
 pub struct Gpu(Device);
 
 impl Gpu {
-    /// The adapter that the system thinks best.
+    /// Opens the adapter that the system prefers.
     pub fn open() -> Result<Self, DeviceError> {
         device::gpu().map(Self)
     }
 
-    /// It, as Burn has it.
+    /// The device of Burn.
     pub fn into_device(self) -> Device {
         self.0
     }

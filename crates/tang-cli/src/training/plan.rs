@@ -11,7 +11,7 @@ use tang_train::{Plan, RunFolder};
 /// Digits of a SHA-256 that tell one corpus from another.
 const SHA_DIGITS: usize = 12;
 
-/// A plan, with its words of the command line. It displays itself, one aspect per line.
+/// A plan, with paths from the command line. It displays one aspect per line.
 pub struct TrainingPlan<'a> {
     pub plan: Plan,
     /// Source of the poems.
@@ -91,7 +91,7 @@ impl fmt::Display for TrainingPlan<'_> {
         ] {
             writeln!(f, "{name:<13} {text}")?;
         }
-        // Some systems do not tell it.
+        // Some systems do not report it.
         peak_memory(std::process::id()).map_or(Ok(()), |memory| {
             let name = "memory";
             writeln!(f, "{name:<13} {memory}, the most that this process had in those steps")

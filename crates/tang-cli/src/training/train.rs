@@ -103,7 +103,7 @@ impl Options {
             return Ok(open_split(path)?);
         }
         let folder = CorpusFolder::new(CORPUS_FOLDER);
-        // A run to resume has its corpus already, which may be another than the published one.
+        // A run to resume has its corpus already, which may not be the published one.
         if !folder.exists() && !self.resume && !self.dry_run {
             note(format_args!("no corpus in {CORPUS_FOLDER} yet: building it"));
             build_corpus(None, &folder, request)?;
@@ -188,7 +188,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let log = RunLog::read(&trainer.folder().log_path())?;
-    // A run that was over has none, if it was moved away.
+    // A finished run has no log if the log was moved away.
     if !log.is_empty() {
         write_loss_curve(&log, &path.join("loss.svg"))?;
     }

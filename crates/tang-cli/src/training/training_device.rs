@@ -15,7 +15,7 @@ impl DeviceArgs {
         }
     }
 
-    /// The device as Burn has it.
+    /// The device of Burn.
     pub fn open(self) -> Result<Device> {
         Ok(match self.place()? {
             Place::Cpu(_) => device::cpu(),
