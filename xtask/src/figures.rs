@@ -33,7 +33,7 @@ pub fn write() -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`write`], and if a page has another text.
+/// As [`write()`], and if a page has another text.
 pub fn check() -> Result<()> {
     for (path, old, new) in pages()? {
         ensure!(old == new, "{path} has other figures than the reports: run `cargo xtask readme`");
