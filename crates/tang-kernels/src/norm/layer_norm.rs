@@ -13,8 +13,8 @@ fn moments(row: &[f32], epsilon: f32) -> (f32, f32) {
     (mean, 1.0 / (square / row.len() as f32 + epsilon).sqrt())
 }
 
-/// y[t, c] = gamma[c] (x[t, c] - mean(x[t])) / sqrt(variance(x[t]) + epsilon) + beta[c] (Ba et al., *Layer
-/// Normalization*, 2016).
+/// `y[t, c] = gamma[c] (x[t, c] - mean(x[t])) / sqrt(variance(x[t]) + epsilon) + beta[c]` (Ba et al.,
+/// *Layer Normalization*, 2016).
 ///
 /// # Shapes
 ///

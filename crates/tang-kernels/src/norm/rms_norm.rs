@@ -10,7 +10,7 @@ fn scale(arch: Arch, row: &[f32], eps: f32) -> f32 {
     1.0 / (arch.dispatch(Dot(row, row)) / row.len() as f32 + eps).sqrt()
 }
 
-/// y[t, c] = gamma[c] x[t, c] / sqrt(mean(x[t]^2) + eps) (Zhang & Sennrich, *Root Mean Square Layer
+/// `y[t, c] = gamma[c] x[t, c] / sqrt(mean(x[t]^2) + eps)` (Zhang & Sennrich, *Root Mean Square Layer
 /// Normalization*, 2019).
 ///
 /// # Shapes

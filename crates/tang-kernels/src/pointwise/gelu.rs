@@ -13,7 +13,7 @@ fn gate(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x * (x * x).mul_add(B, A)))
 }
 
-/// y[i] = x[i] sigmoid(2 u[i]): `gelu_new` (Hendrycks & Gimpel, *Gaussian Error Linear Units*, 2016).
+/// `y[i] = x[i] sigmoid(2 u[i])`: `gelu_new` (Hendrycks & Gimpel, *Gaussian Error Linear Units*, 2016).
 pub fn gelu(x: &[f32]) -> Vec<f32> {
     let mut y = vec![0.0; x.len()];
     vectorized!({

@@ -3,7 +3,7 @@
 use super::{LANES, max};
 use crate::{pointwise::exp, simd::vectorized};
 
-/// ln(sum over i of e^logits[i]), which turns a logit into a log-probability; -infinity for an empty slice.
+/// `ln(sum over i of e^logits[i])`, which turns a logit into a log-probability; -infinity for an empty slice.
 pub fn log_sum_exp(logits: &[f32]) -> f64 {
     vectorized!({
         let max = max(logits);

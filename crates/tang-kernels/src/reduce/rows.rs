@@ -2,7 +2,7 @@
 
 use crate::simd::vectorized;
 
-/// rows[t, c] += row[c].
+/// `rows[t, c] += row[c]`.
 ///
 /// # Panics
 ///
@@ -18,7 +18,7 @@ pub fn add_to_rows(rows: &mut [f32], row: &[f32]) {
     });
 }
 
-/// sum[c] = sum over t of rows[t, c], for rows of `width` numbers.
+/// `sum[c] = sum over t of rows[t, c]`, for rows of `width` numbers.
 ///
 /// # Panics
 ///

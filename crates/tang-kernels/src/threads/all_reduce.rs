@@ -57,7 +57,7 @@ impl AllReduce {
         part.set(numbers).expect("a shard sends once per round");
     }
 
-    /// x[i] += sum over shards of part[shard, i], in the order of the shards: so the sum is the
+    /// `x[i] += sum over shards of part[shard, i]`, in the order of the shards: so the sum is the
     /// same bits on one thread and on two. An empty part counts as 0.
     ///
     /// # Panics
