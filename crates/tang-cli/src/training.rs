@@ -28,8 +28,8 @@ pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
         TrainError::NotEmpty { .. } | TrainError::Locked { .. } => {
             Some("--out names another folder")
         }
-        TrainError::NoRun { .. } => Some("without --resume"),
-        TrainError::OtherCorpus { .. } => Some("--corpus names it"),
+        TrainError::NoRun { .. } => Some("leave out --resume"),
+        TrainError::OtherCorpus { .. } => Some("--corpus names a corpus"),
         _ => None,
     }
 }
@@ -48,8 +48,8 @@ mod tests {
             (TrainError::Diverged { step: 1, loss, gradient_norm }, " (--seed starts another)"),
             (TrainError::ValidationNotFinite { step: 1, loss }, " (--seed starts another)"),
             (TrainError::Locked("run".into()), " (--out names another folder)"),
-            (TrainError::NoRun("run".into()), " (without --resume)"),
-            (TrainError::OtherCorpus { wanted, got }, " (--corpus names it)"),
+            (TrainError::NoRun("run".into()), " (leave out --resume)"),
+            (TrainError::OtherCorpus { wanted, got }, " (--corpus names a corpus)"),
         ] {
             let message = error_message(&error.into());
             assert!(message.ends_with(hint), "{message}");

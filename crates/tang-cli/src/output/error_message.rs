@@ -42,7 +42,7 @@ fn hint(error: &anyhow::Error) -> Option<&'static str> {
         return Some("--relax does so");
     }
     if let Some(ModelError::NoModel { .. }) = error.downcast_ref() {
-        return Some("`tang train` trains one; --checkpoint names another folder");
+        return Some("`tang train`, --checkpoint DIR");
     }
     match error.downcast_ref() {
         Some(CorpusError::NotBuilt(_)) => Some("`tang data` builds it; --corpus names another one"),

@@ -32,8 +32,17 @@ fn usage_message(error: clap::Error, words: &[String]) -> String {
     let error = plain.try_get_matches_from(words).err().unwrap_or(error);
     let mut message = error.render().ansi().to_string();
     let parts = words.iter().flat_map(|word| once(word.as_str()).chain(word.split('=')));
-    for part in parts.filter(|part| !part.trim().is_empty()) {
-        message = message.replace(part, &escape_value(part));
+    for part in parts.filter(|part| escape_value(part) != **part) {
+        let escaped = escape_value(part);
+        if part.trim().is_empty() {
+            // A line break is one of the message, too, but not between quotes.
+            for quote in ['\'', '`'] {
+                let quoted = |text: &str| format!("{quote}{text}{quote}");
+                message = message.replace(&quoted(part), &quoted(&escaped));
+            }
+        } else {
+            message = message.replace(part, &escaped);
+        }
     }
     let mut escaped = String::new();
     for character in message.chars() {
@@ -98,6 +107,11 @@ mod tests {
                 assert_eq!(lines, escape_message(&lines), "{message:?}");
                 assert!(message.contains(r"\u{1b}"), "{message:?}");
             }
+        }
+        for word in ["--form=\n", "--rhyme=\r\n", "--sequence=\n"] {
+            let message = message(&["write", word]).unwrap();
+            assert!(message.contains(r"\u{a}"), "{message:?}");
+            assert!(!message.contains("'\n") && !message.contains("`\n"), "{message:?}");
         }
         let long = "龘".repeat(100_000);
         assert!(message(&["write", "--form", &long]).unwrap().len() < 3000);
