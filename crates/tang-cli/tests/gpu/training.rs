@@ -20,9 +20,10 @@ struct Losses {
 impl Observer for Losses {
     fn on_step(&mut self, report: &StepReport) -> ControlFlow<()> {
         self.losses.push(report.nats_per_char);
-        match report.step < self.stop_after {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if report.step < self.stop_after {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     }
 
