@@ -34,6 +34,7 @@ struct Place {
 #[cfg(test)]
 mod tests {
     use tang_prosody::{Layout, Slot};
+    use tang_tokenizer::Vocabulary;
 
     use super::*;
 
@@ -49,5 +50,19 @@ mod tests {
             constraint.restrict(poem, Place { line, column }, &mut mask);
         }
         mask.tokens().collect()
+    }
+
+    /// Those of `characters` that a constraint leaves after `poem`, in their order.
+    pub(super) fn allowed_characters(
+        constraint: &dyn Constraint,
+        layout: Layout,
+        poem: &str,
+        vocabulary: &Vocabulary,
+        characters: &str,
+    ) -> String {
+        let poem = vocabulary.encode(poem).unwrap();
+        let tokens = allowed(constraint, layout, &poem, vocabulary.len());
+        let is_left = |c: &char| tokens.contains(&vocabulary.id(*c).unwrap());
+        characters.chars().filter(is_left).collect()
     }
 }

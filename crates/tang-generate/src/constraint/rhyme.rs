@@ -180,7 +180,7 @@ fn misfits(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraint::tests::allowed;
+    use crate::constraint::tests::{allowed, allowed_characters};
 
     /// 流 楼 愁 秋 舟 in 尤, 人 春 in 真, 月 oblique, 看 either tone.
     const CHARACTERS: &str = "流楼愁秋舟人春月看";
@@ -203,12 +203,7 @@ mod tests {
         let wanted = Wanted::Only(groups[0].parse().unwrap());
         let (mut constraint, _, vocabulary) = constraint(FREE, wanted, first_line);
         constraint.groups = groups.iter().map(|group| group.parse().unwrap()).collect();
-        let poem = vocabulary.encode(poem).unwrap();
-        let tokens = allowed(&constraint, constraint.layout, &poem, vocabulary.len());
-        let mut han: Vec<char> = vocabulary.decode(&tokens).unwrap().chars().collect();
-        han.retain(|c| CHARACTERS.contains(*c));
-        han.sort_by_key(|c| CHARACTERS.find(*c));
-        han.into_iter().collect()
+        allowed_characters(&constraint, constraint.layout, poem, &vocabulary, CHARACTERS)
     }
 
     const FREE: &str = "*****，*****。*****，*****。";

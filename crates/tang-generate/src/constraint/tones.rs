@@ -107,7 +107,7 @@ mod tests {
     use tang_tokenizer::Vocabulary;
 
     use super::*;
-    use crate::constraint::tests::allowed;
+    use crate::constraint::tests::allowed_characters;
 
     /// 人 and 春 level, 月 and 日 oblique, 看 either, 㐀 not in the table.
     const CHARACTERS: &str = "人春月日看";
@@ -118,12 +118,7 @@ mod tests {
         let readings = Arc::new(TokenReadings::new(&vocabulary));
         let (constraint, exemptions) = ToneConstraint::new(&template, wanted, readings);
         assert_eq!(exemptions, []);
-        let poem = vocabulary.encode(poem).unwrap();
-        let tokens = allowed(&constraint, template.layout(), &poem, vocabulary.len());
-        let mut han: Vec<char> = vocabulary.decode(&tokens).unwrap().chars().collect();
-        han.retain(|c| CHARACTERS.contains(*c));
-        han.sort_by_key(|c| CHARACTERS.find(*c));
-        han.into_iter().collect()
+        allowed_characters(&constraint, template.layout(), poem, &vocabulary, CHARACTERS)
     }
 
     const FREE: &str = "*****，*****。*****，*****。";
