@@ -1,6 +1,7 @@
 //! The share of poems that keep the rules, free and constrained, beside real poems.
 
 mod poems;
+mod repetition;
 mod rows;
 
 use std::{collections::HashSet, fmt};

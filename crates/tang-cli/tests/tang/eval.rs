@@ -17,7 +17,7 @@ fn prints_tables_and_says_how_far_it_is() {
     let ended = run(&mut tang(words(&model, &["--poems", "3", "--form", "五绝"])));
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let tables = ended.stdout.matches("| form | kind |").count();
-    assert_eq!(tables, 3, "{}", ended.stdout);
+    assert_eq!(tables, 4, "{}", ended.stdout);
     let regulated = |line: &&str| line.starts_with("| 五绝 | regulated | 3 | 0 | 100.0 % |");
     let line = ended.stdout.lines().find(regulated).unwrap();
     assert_eq!(line.matches("100.0 %").count(), 5, "{line}");
@@ -39,6 +39,8 @@ fn prints_one_object() {
         .unwrap();
     assert_eq!(row["scores"]["strict"]["rate"], 1.0, "{row}");
     assert_eq!(row["acrostic"]["part"], 2);
+    assert_eq!(row["repetition"]["thrice"]["whole"], 2);
+    assert!(row["repetition"]["openings"][0]["poems"]["part"].as_u64() >= Some(1));
     assert!(row["nats_per_free_char"].as_f64().unwrap() > 0.0);
 }
 

@@ -137,7 +137,7 @@ impl Sequence {
     ///
     /// [`GenerateError::NothingAllowed`] if the constraints leave no token.
     pub fn advance(&mut self, logits: &[f32]) -> Result<Step, GenerateError> {
-        self.advance_among(logits, self.pipeline.contenders())
+        self.advance_among(logits, self.pipeline.contenders(self.tokens.len()))
     }
 
     /// [`advance`](Self::advance) with the `count` best of the allowed tokens only.
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_penalty_counts_the_prompt() {
-        let task = Task::continuation("一", &vocabulary()).unwrap();
+        let task = Task::continuation("一一", &vocabulary()).unwrap();
         let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
         let chosen = |penalty| {
             let config = GenerationConfig { repetition_penalty: penalty, ..greedy() };
@@ -304,7 +304,8 @@ mod tests {
             }
             let task = if seed % 2 == 0 { &free } else { &form };
             let start = Sequence::new(task.clone(), &config).unwrap();
-            few += usize::from(start.pipeline.contenders() < logits.len());
+            let count = start.pipeline.contenders(start.tokens.len());
+            few += usize::from(count < logits.len());
             let (mut all, mut best) = (start.clone(), start);
             let wanted = all.advance_among(&logits, usize::MAX).unwrap();
             let got = best.advance(&logits).unwrap();
@@ -319,7 +320,7 @@ mod tests {
 
     #[test]
     fn top_k_sees_the_logits_after_the_penalty() {
-        let task = Task::continuation("一", &vocabulary()).unwrap();
+        let task = Task::continuation("一一", &vocabulary()).unwrap();
         let config = GenerationConfig {
             temperature: 1.0,
             top_k: 1,

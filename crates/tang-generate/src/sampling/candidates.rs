@@ -44,15 +44,20 @@ impl Candidates {
 
     /// Keeps the `count` best, best first. Among equal scores the lower token is better.
     pub(crate) fn keep_best(&mut self, count: usize) {
-        if count == 0 {
-            self.0.clear();
-        } else if count < self.len() {
-            self.gather_best(count);
-        }
-        self.0.sort_unstable_by(best_first);
+        self.sort_best(count);
+        self.0.truncate(count);
     }
 
-    /// Keeps the `count` best, in any order, in one pass: most candidates of a large vocabulary are
+    /// Moves the `count` best to the front, best first.
+    pub(crate) fn sort_best(&mut self, count: usize) {
+        let count = count.min(self.len());
+        if 0 < count && count < self.len() {
+            self.gather_best(count);
+        }
+        self[..count].sort_unstable_by(best_first);
+    }
+
+    /// Moves the `count` best to the front, in any order, in one pass: most candidates of a large vocabulary are
     /// only compared with the worst of the best so far.
     fn gather_best(&mut self, count: usize) {
         let room = self.len().min(2 * count);
@@ -71,7 +76,6 @@ impl Candidates {
             }
         }
         self[..kept].select_nth_unstable_by(count - 1, best_first);
-        self.0.truncate(count);
     }
 }
 

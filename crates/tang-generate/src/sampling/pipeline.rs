@@ -37,16 +37,19 @@ impl Pipeline {
         Self { processors, sampler }
     }
 
-    /// Count of the best tokens, by logit, among which the choice is the same as among all tokens.
-    pub(crate) fn contenders(&self) -> usize {
+    /// Count of the best tokens, by logit, among which the choice after a history of `length` tokens is the same as
+    /// among all tokens.
+    pub(crate) fn contenders(&self, length: usize) -> usize {
+        let mut lowered = 0;
         for processor in &self.processors {
             match processor.effect() {
                 Effect::Divides => {}
-                Effect::KeepsBest(count) => return count,
+                Effect::LowersHistory => lowered = length,
+                Effect::KeepsBest(count) => return count.saturating_add(lowered),
                 Effect::Reorders | Effect::Removes => return usize::MAX,
             }
         }
-        self.sampler.contenders()
+        self.sampler.contenders().saturating_add(lowered)
     }
 
     /// Chooses the token after `history`, in step `step` of the generation.
@@ -90,7 +93,7 @@ mod tests {
             let pipeline = Pipeline { processors, sampler };
             let logits: Vec<f32> =
                 (0..300).map(|_| rng.random_range(-40..40) as f32 / 8.0).collect();
-            let count = pipeline.contenders();
+            let count = pipeline.contenders(HISTORY.len());
             let choose =
                 |count| pipeline.choose(&HISTORY, 4, Candidates::contenders(&logits, count));
             assert_eq!(choose(count), choose(usize::MAX), "{count} of {seed}");

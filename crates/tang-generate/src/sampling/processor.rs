@@ -1,5 +1,6 @@
 //! The steps from logits to the draw.
 
+use tang_kernels::log_sum_exp;
 use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId};
 
 use super::candidates::Candidates;
@@ -12,8 +13,9 @@ const MOST: f32 = 1e3;
 /// with the old one, and at least one candidate is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Processor {
-    /// Makes tokens that occurred less likely (Keskar et al., *CTRL*, 2019): a positive logit is divided by the
-    /// penalty, a negative one multiplied. Marks and the newline are exempt, since every poem repeats them.
+    /// Makes characters of the poem so far less likely (Keskar et al., *CTRL*, 2019): a positive logit is divided by
+    /// the penalty, a negative one multiplied. Exempt are marks and the newline, since every poem repeats them, and
+    /// the last character while it has occurred once, so that it can be doubled, as 悠悠.
     RepetitionPenalty(f32),
     /// Divides every logit: below 1 the distribution is sharper, above 1 flatter.
     Temperature(f32),
@@ -30,6 +32,8 @@ pub(crate) enum Processor {
 pub(crate) enum Effect {
     /// Divides all scores by the same number, none so small that a quotient overflows, so their order stays.
     Divides,
+    /// Lowers the scores of some tokens of the history and changes no other score.
+    LowersHistory,
     /// Changes scores, and with them the order.
     Reorders,
     /// Keeps this many of the best and changes no score.
@@ -50,7 +54,8 @@ impl Processor {
     pub(crate) fn effect(self) -> Effect {
         match self {
             Self::Temperature(temperature) if temperature <= MOST => Effect::Divides,
-            Self::Temperature(_) | Self::RepetitionPenalty(_) => Effect::Reorders,
+            Self::Temperature(_) => Effect::Reorders,
+            Self::RepetitionPenalty(_) => Effect::LowersHistory,
             Self::TopK(k) => Effect::KeepsBest(k),
             Self::TopP(_) => Effect::Removes,
         }
@@ -60,9 +65,10 @@ impl Processor {
     pub(crate) fn process(self, history: &[TokenId], candidates: &mut Candidates) {
         match self {
             Self::RepetitionPenalty(penalty) => {
+                let poem = history.rsplit(|token| *token == NEWLINE).next().unwrap_or_default();
+                let repeated = repeated(poem);
                 for candidate in candidates.iter_mut() {
-                    let exempt = matches!(candidate.token, NEWLINE | COMMA_ID | FULL_STOP_ID);
-                    if exempt || !history.contains(&candidate.token) {
+                    if !repeated.get(candidate.token as usize).is_some_and(|repeated| *repeated) {
                         continue;
                     }
                     if candidate.logit > 0.0 {
@@ -83,19 +89,39 @@ impl Processor {
     }
 }
 
+/// One flag per token up to the last of the poem: whether it is a character of the poem that would not be doubled.
+fn repeated(poem: &[TokenId]) -> Vec<bool> {
+    let mut repeated = vec![false; poem.iter().max().map_or(0, |last| *last as usize + 1)];
+    for token in poem {
+        repeated[*token as usize] = !matches!(*token, COMMA_ID | FULL_STOP_ID);
+    }
+    if let Some((last, before)) = poem.split_last()
+        && !before.contains(last)
+    {
+        repeated[*last as usize] = false;
+    }
+    repeated
+}
+
 fn keep_top_p(p: f32, candidates: &mut Candidates) {
-    candidates.keep_best(candidates.len());
-    let best = candidates.first().map_or(0.0, |best| best.logit);
-    let weight = |logit: f32| f64::from(logit - best).exp();
-    let weights: Vec<f64> = candidates.iter().map(|c| weight(c.logit)).collect();
-    let wanted = f64::from(p) * weights.iter().sum::<f64>();
-    let mut reached = 0.0;
-    let below = weights.iter().take_while(|weight| {
-        reached += *weight;
-        reached < wanted
-    });
-    let count = below.count() + 1;
-    candidates.keep_best(count);
+    let best = candidates.iter().map(|c| c.logit).fold(f32::NEG_INFINITY, f32::max);
+    let below_best: Vec<f32> = candidates.iter().map(|c| c.logit - best).collect();
+    let wanted = f64::from(p) * log_sum_exp(&below_best).exp();
+    // Few candidates are kept as a rule, so the others are not sorted.
+    let mut sorted = 128;
+    loop {
+        candidates.sort_best(sorted);
+        let mut reached = 0.0;
+        let below = candidates.iter().take(sorted).take_while(|c| {
+            reached += f64::from(c.logit - best).exp();
+            reached < wanted
+        });
+        let count = below.count() + 1;
+        if count <= sorted || sorted >= candidates.len() {
+            return candidates.keep_best(count);
+        }
+        sorted *= 4;
+    }
 }
 
 /// How many tokens of a whole vocabulary top-p keeps at temperature 1, from the logits of each.
@@ -111,10 +137,27 @@ mod tests {
     use crate::sampling::candidates::tests::{candidates, tokens};
 
     #[test]
-    fn lowers_what_occurred_once_and_spares_marks() {
-        let mut list = candidates(&[4.0, 4.0, 4.0, 4.0, -4.0, 4.0]);
-        RepetitionPenalty(2.0).process(&[0, 1, 2, 3, 3, 4], &mut list);
-        assert_eq!(list, candidates(&[4.0, 4.0, 4.0, 2.0, -8.0, 4.0]));
+    fn lowers_the_characters_of_the_poem_and_spares_marks() {
+        let mut list = candidates(&[4.0, 4.0, 4.0, 4.0, -4.0, 4.0, 4.0]);
+        RepetitionPenalty(2.0).process(&[0, 1, 2, 3, 3, 4, 5], &mut list);
+        assert_eq!(list, candidates(&[4.0, 4.0, 4.0, 2.0, -8.0, 4.0, 4.0]));
+        RepetitionPenalty(2.0).process(&[0, 3, 4, 5, 1, 0, 6, 2], &mut list);
+        assert_eq!(list, candidates(&[4.0, 4.0, 4.0, 2.0, -8.0, 4.0, 2.0]), "one poem only");
+    }
+
+    #[test]
+    fn a_character_may_be_doubled_once() {
+        for (poem, lowered) in [
+            (&[0, 3, 4][..], &[3][..]),
+            (&[0, 3, 4, 4], &[3, 4]),
+            (&[0, 4, 3, 4], &[3, 4]),
+            (&[0, 3, 4, 1], &[3, 4]),
+        ] {
+            let mut list = candidates(&[4.0; 6]);
+            RepetitionPenalty(2.0).process(poem, &mut list);
+            let tokens = list.iter().filter(|c| c.logit < 4.0).map(|c| c.token);
+            assert_eq!(tokens.collect::<Vec<_>>(), lowered, "{poem:?}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use tang_prosody::{Form, Scores, Share, check};
 use super::{
     Eval,
     poems::{Poem, PoemSet, lines},
+    repetition::Repetition,
 };
 use crate::{
     page::{decimal, table},
@@ -44,6 +45,7 @@ pub(super) struct EvalRow {
     pub distinct: Option<Distinct>,
     /// Lines that a training poem has.
     pub copied_lines: Share,
+    pub repetition: Repetition,
     /// Poems that repeat an earlier one of the row.
     pub duplicates: usize,
     /// Milliseconds of writing per poem; `None` for real poems.
@@ -128,6 +130,7 @@ impl EvalRow {
             nats_per_free_char: form.and_then(|_| mean(|poem| poem.nats_per_free_char)),
             distinct: None,
             copied_lines: share(set.texts().flat_map(lines), |line| training_lines.contains(line)),
+            repetition: Repetition::of(set.texts()),
             duplicates: poems - set.texts().collect::<HashSet<_>>().len(),
             ms_per_poem: seconds.map(|seconds| 1e3 * seconds / poems as f64),
         }
@@ -187,23 +190,41 @@ impl fmt::Display for Eval {
             right, of lines with 孤平 or 三平调 where there could be one, and of characters that no table has or that \
             may be read in either tone.\n\n{parts}"
         )?;
-        let header = "nats per character | free | distinct-1 | distinct-2 | of characters | copied lines | \
-            repeated poems | ms per poem";
+        let header =
+            "nats per character | free | distinct-1 | distinct-2 | of characters | ms per poem";
         let text = self.table(header, |row| {
             let [nats, free] = [row.nats_per_char, row.nats_per_free_char].map(|n| decimal(n, 2));
             let distinct = row.distinct.map_or("- | - | -".to_owned(), |distinct| {
                 let (one, two) = (distinct.distinct_1, distinct.distinct_2);
                 format!("{} | {}", percents(&[one, two]), one.whole)
             });
-            let (copied, ms) = (percent(row.copied_lines), decimal(row.ms_per_poem, 1));
-            let repeated = row.duplicates;
-            format!("{nats} | {free} | {distinct} | {copied} | {repeated} | {ms}")
+            let ms = decimal(row.ms_per_poem, 1);
+            format!("{nats} | {free} | {distinct} | {ms}")
         });
         write!(
             f,
             "\n\nThe text: how surprising the model alone finds a character (free: without those that form and \
-            heads fix), the share of different characters and pairs among a number of each row's characters \
-            (distinct), of lines that a training poem has, and poems that repeat another of their row.\n\n{text}"
+            heads fix), and the share of different characters and pairs among a number of each row's characters \
+            (distinct).\n\n{text}"
+        )?;
+        let header = "character 3 times | word twice | line twice | shared lines | copied lines | repeated poems | \
+            commonest opening | ten openings | :openings";
+        let repetition = self.table(header, |row| {
+            let own = &row.repetition;
+            let poems = percents(&[own.thrice, own.words, own.lines]);
+            let lines = percents(&[own.shared_lines, row.copied_lines]);
+            let openings = percents(&own.common_openings());
+            let names = own.openings.iter();
+            let names = names.map(|opening| format!("{} {}", opening.text, percent(opening.poems)));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("{poems} | {lines} | {} | {openings} | {names}", row.duplicates)
+        });
+        write!(
+            f,
+            "\n\nRepetition: the share of poems with a character three times or more, with the same two different \
+            characters side by side twice, with a line twice; of lines that an earlier poem of the row has, or a \
+            training poem (copied); poems that repeat an earlier one; and the ten commonest openings, the first two \
+            characters, with their share of the poems.\n\n{repetition}"
         )?;
         let Some(loss) = &self.position_loss else {
             return Ok(());
