@@ -3,8 +3,8 @@
     .venv-hf/bin/python scripts/torch_decode_peer.py --family gpt2 --vocabulary 6289 ...
 
 `tang bench-decode` runs it. The weights are random, since they change no time. A text begins with
-one token, and each further one is drawn as `tang` does by default: temperature 0.85, top-k 50,
-top-p 0.85. Prints one line of JSON: the medians with a cache and without.
+one token, and each further one is drawn as `tang` does by default, but for the repetition penalty:
+temperature 0.9, top-p 0.8. Prints one line of JSON: the medians with a cache and without.
 """
 
 import argparse
@@ -105,10 +105,10 @@ class Peer(nn.Module):
 
 
 def draw(logits):
-    best, tokens = (logits[0] / 0.85).topk(min(50, logits.shape[1]))
+    best, tokens = (logits[0] / 0.9).sort(descending=True)
     shares = best.softmax(-1)
     # The token that crosses the limit is kept.
-    shares[shares.cumsum(-1) - shares >= 0.85] = 0.0
+    shares[shares.cumsum(-1) - shares >= 0.8] = 0.0
     return tokens[torch.multinomial(shares, 1)]
 
 

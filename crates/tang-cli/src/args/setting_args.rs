@@ -20,7 +20,8 @@ pub struct SettingArgs {
     #[arg(long, value_name = "P", default_value_t = default().top_p)]
     #[arg(value_parser = number(|config| &mut config.top_p), conflicts_with = "beams")]
     top_p: f32,
-    /// Make characters that occurred less likely, by a factor above 1; 1 = off
+    /// Make characters of the poem so far less likely, by a factor above 1, but for doubled words
+    /// such as 悠悠; 1 = off
     #[arg(long, value_name = "R", default_value_t = default().repetition_penalty)]
     #[arg(value_parser = number(|config| &mut config.repetition_penalty), conflicts_with = "beams")]
     repetition_penalty: f32,

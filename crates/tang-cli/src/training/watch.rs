@@ -49,7 +49,6 @@ impl TrainingWatch {
     fn sample(&self, engine: &Arc<Engine>, task: Task) -> Result<String, GenerateError> {
         let config = GenerationConfig {
             seed: 0,
-            temperature: 0.85,
             // The longest form, with its end.
             max_new_tokens: Form::QiLv.char_count() + 1,
             ..GenerationConfig::default()

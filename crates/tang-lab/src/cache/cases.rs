@@ -54,7 +54,8 @@ impl TestCase {
 
 /// The model's own distribution at this temperature, cut by top-k (0 is off) and top-p (1 is off).
 pub(crate) fn sampler(temperature: f32, top_k: usize, top_p: f32) -> GenerationConfig {
-    GenerationConfig { temperature, top_k, top_p, ..GenerationConfig::default() }
+    let repetition_penalty = 1.0;
+    GenerationConfig { temperature, top_k, top_p, repetition_penalty, ..Default::default() }
 }
 
 /// The settings with another seed.

@@ -273,6 +273,7 @@ mod tests {
             task: Task::open(),
             config: GenerationConfig {
                 temperature: 0.0,
+                repetition_penalty: 1.0,
                 max_new_tokens: 10,
                 ..GenerationConfig::default()
             },
@@ -339,6 +340,8 @@ mod tests {
                     config: GenerationConfig {
                         seed,
                         temperature: 1.0,
+                        top_p: 0.85,
+                        repetition_penalty: 1.0,
                         max_new_tokens: 10,
                         stop_at_end: false,
                         ..GenerationConfig::default()

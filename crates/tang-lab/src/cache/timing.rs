@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn texts_that_differ_at_a_tie_are_timed() {
-        // The likeliest token alone has the probability 0.85, at which top-p ends.
+        // The likeliest token alone has the probability 0.8, at which top-p ends.
         let near = |fault| FakeDecoder {
-            lead: 0.85 * (0.85_f32 / 0.15).ln(),
+            lead: 0.9 * (0.8_f32 / 0.2).ln(),
             others: -100.0,
             fault,
             ..FakeDecoder::default()
