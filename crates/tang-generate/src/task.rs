@@ -1,14 +1,15 @@
 //! The beginning of a poem, and the rules of the rest.
 
-use std::sync::Arc;
-
 use tang_engine::EngineError;
 use tang_prosody::{Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
     Exemption, GenerateError, Rules,
-    constraint::{mask::Mask, verse::Verse},
+    constraint::{
+        mask::Mask,
+        plan::{Plan, WordPlace},
+    },
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on the tokens after it.
@@ -16,13 +17,13 @@ use crate::{
 pub struct Task {
     prompt: Vec<TokenId>,
     /// `None` if any token may follow.
-    verse: Option<Arc<Verse>>,
+    plan: Option<Plan>,
 }
 
 impl Task {
     /// Writes a poem of any kind from nothing, freely.
     pub fn open() -> Self {
-        Self { prompt: vec![NEWLINE], verse: None }
+        Self { prompt: vec![NEWLINE], plan: None }
     }
 
     /// Goes on from the beginning of a poem, freely.
@@ -52,8 +53,24 @@ impl Task {
         rules: &Rules,
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
-        let verse = Verse::new(template, rules, vocabulary)?;
-        Ok(Self { verse: Some(Arc::new(verse)), ..Self::open() })
+        Self::verse_with(template, rules, &[], vocabulary)
+    }
+
+    /// [`verse`](Self::verse) with each of `words` somewhere in it, whole and within a line. The model chooses the
+    /// places.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verse`](Self::verse); [`GenerateError::Empty`] if a word is; [`GenerateError::LongWord`] if one is
+    /// longer than a line; [`GenerateError::NoPlace`] if the poem has no places for all of them.
+    pub fn verse_with(
+        template: &Template,
+        rules: &Rules,
+        words: &[&str],
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, GenerateError> {
+        let plan = Plan::new(template, rules, words, vocabulary)?;
+        Ok(Self { plan: Some(plan), ..Self::open() })
     }
 
     /// Writes the lines of `layout` freely.
@@ -99,10 +116,10 @@ impl Task {
     pub(crate) fn check(&self, context: usize) -> Result<(), GenerateError> {
         // The newline takes a position; the last character takes none, as nothing follows it.
         let characters = self.characters().unwrap_or(0);
-        if let Some(verse) = &self.verse
+        if let Some(plan) = &self.plan
             && characters > context
         {
-            let lines = verse.layout.lines();
+            let lines = plan.verse().layout.lines();
             return Err(GenerateError::TooLong { lines, characters, context });
         }
         let length = self.prompt.len();
@@ -119,12 +136,12 @@ impl Task {
 
     /// The fixed characters that the rules were relaxed for.
     pub fn exemptions(&self) -> &[Exemption] {
-        self.verse.as_ref().map_or(&[], |verse| &verse.exemptions)
+        self.plan.as_ref().map_or(&[], |plan| &plan.verse().exemptions)
     }
 
     /// Count of characters and marks of the poem; `None` without a fixed layout.
     pub(crate) fn characters(&self) -> Option<usize> {
-        Some(self.verse.as_ref()?.layout.char_count())
+        Some(self.plan.as_ref()?.verse().layout.char_count())
     }
 
     /// The tokens that may follow `history`, which begins with the prompt; `None` if all may.
@@ -133,8 +150,39 @@ impl Task {
     ///
     /// [`GenerateError::NothingAllowed`] if none may.
     pub(crate) fn mask(&self, history: &[TokenId]) -> Result<Option<Mask>, GenerateError> {
-        let verse = self.verse.as_ref();
-        verse.map(|verse| verse.mask(poem(history))).transpose()
+        let plan = self.plan.as_ref();
+        plan.map(|plan| plan.mask(poem(history))).transpose()
+    }
+
+    /// Decides which word begins after `history`, if any: by chance, or without a seed the likelier.
+    pub(crate) fn choose_word(&mut self, history: &[TokenId], logits: &[f32], seed: Option<u64>) {
+        if let Some(plan) = &mut self.plan {
+            plan.choose(poem(history), logits, seed);
+        }
+    }
+
+    /// All decisions about the words after `history`, with the logarithms of their chances.
+    pub(crate) fn branches(&self, history: &[TokenId], logits: &[f32]) -> Vec<(Self, f64)> {
+        let Some(plan) = &self.plan else {
+            return vec![(self.clone(), 0.0)];
+        };
+        let branches = plan.branches(poem(history), logits).into_iter();
+        branches.map(|(plan, chance)| (Self { plan: Some(plan), ..self.clone() }, chance)).collect()
+    }
+
+    /// Whether the character after `history` belongs to a word and was not given otherwise.
+    pub(crate) fn is_word(&self, history: &[TokenId]) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.is_word(poem(history).len()))
+    }
+
+    /// Whether a word whose place was chosen begins after `history`.
+    pub(crate) fn begins_word(&self, history: &[TokenId]) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.begins(poem(history).len()))
+    }
+
+    /// The place of each word that `history` has or begins.
+    pub(crate) fn word_places(&self, history: &[TokenId]) -> Vec<Option<WordPlace>> {
+        self.plan.as_ref().map_or(Vec::new(), |plan| plan.places(poem(history).len()))
     }
 
     /// Whether `history`, which begins with the prompt, has all lines of the layout, with or

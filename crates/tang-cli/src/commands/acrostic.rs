@@ -7,7 +7,7 @@ use tang_prosody::{Form, Layout, LineLength, Template, is_han};
 use crate::{
     args::{RuleArgs, SamplingArgs},
     input::{Given, UserText},
-    output::{Assignment, Breaks, write_poems},
+    output::{Breaks, write_poems},
 };
 
 /// The most lines that a poem may have.
@@ -48,11 +48,7 @@ pub fn run(options: &Options) -> Result<()> {
     let read = heads.read_lines(is_han, options.rules.sounds(), &loaded.vocabulary)?;
     let template = Template::acrostic(&read, layout, column)?;
     let given = Given::fixed(heads, &template);
-    let assignment = Assignment {
-        task: options.rules.task(&template, &given, &loaded)?,
-        given,
-        breaks: Breaks::Lines,
-    };
+    let assignment = options.rules.assignment(&template, given, Breaks::Lines, &loaded)?;
     write_poems(&assignment, &loaded, &options.sampling)
 }
 

@@ -28,6 +28,7 @@ pub fn run(options: &Options) -> Result<()> {
     let assignment = Assignment {
         task: Task::continuation(&read, &loaded.vocabulary)?,
         given: Given::opening(text),
+        words: Vec::new(),
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

@@ -11,7 +11,10 @@ use tang_files::is_invisible;
 use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{NEWLINE, TokenId, TokenizerError, Vocabulary};
 
-use crate::{input::Given, output::write_json};
+use crate::{
+    input::Given,
+    output::{PlacedWord, PlacedWordJson, write_json},
+};
 
 /// The line breaks in a printed poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +36,13 @@ pub struct PoemJson {
     pub finish_reason: &'static str,
     /// Mean log-probability of the generated tokens, nats.
     pub mean_log_prob: f64,
+    /// The mean over the tokens that the rules, the given characters and the words left a choice; null if there is none.
+    pub mean_free_log_prob: f64,
     /// Count of generated tokens.
     pub tokens: usize,
+    /// The words that were asked for, as far as the poem has come.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub included: Vec<PlacedWordJson>,
 }
 
 /// The characters of these tokens, without the newlines that begin and end a poem.
@@ -50,6 +58,8 @@ pub struct PoemOutput<W> {
     traditional: Option<Traditional<'static>>,
     /// The given characters as they are printed, by place; the model may read other forms of them.
     given: HashMap<usize, char>,
+    /// The characters of words as they are printed, by their places in the present poem.
+    words: HashMap<usize, char>,
     is_first: bool,
     /// Characters not printed yet, as conversion needs whole lines.
     pending: String,
@@ -67,6 +77,7 @@ impl<W: Write> PoemOutput<W> {
             breaks,
             given: given.printed(traditional.as_ref()),
             traditional,
+            words: HashMap::new(),
             is_first: true,
             pending: String::new(),
             printed: 0,
@@ -79,6 +90,15 @@ impl<W: Write> PoemOutput<W> {
         self.begin()?;
         text.chars().try_for_each(|c| self.push(c))?;
         self.end()
+    }
+
+    /// Sets the words of the next characters, which are printed as they were typed.
+    pub fn set_words(&mut self, words: &[PlacedWord]) {
+        self.words.clear();
+        for PlacedWord { text, place } in words {
+            let printed = text.printed(self.traditional.as_ref());
+            self.words.extend((place.position..).zip(printed.chars()));
+        }
     }
 
     /// Begins a poem that comes character by character.
@@ -143,7 +163,7 @@ impl<W: Write> PoemOutput<W> {
         let characters = converted.as_deref().unwrap_or(text).chars();
         (start..)
             .zip(characters)
-            .map(|(place, c)| self.given.get(&place).copied().unwrap_or(c))
+            .map(|(place, c)| *self.given.get(&place).or(self.words.get(&place)).unwrap_or(&c))
             .collect()
     }
 }

@@ -13,9 +13,9 @@ use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
     args::SamplingArgs,
-    input::Given,
+    input::{Given, UserText},
     model::LoadedModel,
-    output::{Breaks, PoemJson, PoemOutput, note, poem_text},
+    output::{Breaks, PlacedWord, PoemJson, PoemOutput, note, poem_text},
 };
 
 /// The poem to write.
@@ -24,6 +24,8 @@ pub struct Assignment {
     pub task: Task,
     /// The characters of the poem that were given.
     pub given: Given,
+    /// The words of the poem whose places the model chooses.
+    pub words: Vec<UserText>,
     /// The line breaks of the output.
     pub breaks: Breaks,
 }
@@ -39,6 +41,7 @@ pub fn write_poems(
     let (breaks, given) = (assignment.breaks, &assignment.given);
     let mut writer = PoemWriter {
         task: &assignment.task,
+        words: &assignment.words,
         loaded,
         sampling,
         output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
@@ -53,6 +56,7 @@ pub fn write_poems(
 
 struct PoemWriter<'a> {
     task: &'a Task,
+    words: &'a [UserText],
     loaded: &'a LoadedModel,
     sampling: &'a SamplingArgs,
     output: PoemOutput<StdoutLock<'static>>,
@@ -100,7 +104,7 @@ impl PoemWriter<'_> {
     fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
         let mut generator = Generator::new(decoder, self.task.clone(), config)?;
         let mut begun = false;
-        for step in generator.by_ref() {
+        while let Some(step) = generator.next() {
             let mut text = match step {
                 Ok(step) => self.text(&[step.token])?,
                 Err(error) => {
@@ -116,6 +120,7 @@ impl PoemWriter<'_> {
                 text = self.text(self.task.prompt())? + &text;
                 begun = true;
             }
+            self.output.set_words(&PlacedWord::all_in(generator.sequence(), self.words));
             text.chars().try_for_each(|c| self.output.push(c))?;
             self.output.flush()?;
         }
@@ -160,13 +165,17 @@ impl PoemWriter<'_> {
         name: &str,
     ) -> Result<()> {
         let text = self.text(poem.tokens())?;
+        let words = PlacedWord::all_in(poem, self.words);
+        self.output.set_words(&words);
         if self.sampling.json {
             self.output.json(PoemJson {
                 text,
                 seed,
                 finish_reason: finish_reason(poem).name(),
                 mean_log_prob: poem.mean_log_prob(),
+                mean_free_log_prob: poem.mean_free_log_prob(),
                 tokens: poem.generated().len(),
+                included: words.iter().map(PlacedWord::json).collect(),
             })?;
         } else {
             self.output.poem(&text)?;

@@ -9,6 +9,8 @@ pub(super) struct TokenReadings {
     readings: Vec<Option<&'static Readings>>,
     /// The usual tones of each token.
     pub(super) tones: Vec<ToneSet>,
+    /// Each rhyme group with its count of tokens.
+    pub(super) groups: Vec<(RhymeGroup, usize)>,
 }
 
 impl TokenReadings {
@@ -17,7 +19,12 @@ impl TokenReadings {
         let readings: Vec<_> = vocabulary.iter().map(|(_, c)| Readings::of(c)).collect();
         let tones = readings.iter();
         let tones = tones.map(|r| r.map_or(ToneSet::NONE, Readings::usual_tones));
-        Self { tones: tones.collect(), readings }
+        let size = |group| {
+            let known = readings.iter().flatten();
+            (group, known.filter(|readings| has(readings.usual(), group)).count())
+        };
+        let groups = RhymeGroup::all().map(size).collect();
+        Self { tones: tones.collect(), groups, readings }
     }
 
     /// Whether a token rhymes in a group by a usual reading.

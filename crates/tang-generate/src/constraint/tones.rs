@@ -83,6 +83,16 @@ impl Constraint for ToneConstraint {
         }
         mask.keep_by(&self.readings.tones, |tones| tones.intersects(allowed));
     }
+
+    fn agrees(&self, poem: &[TokenId]) -> bool {
+        let length = self.layout.line_length();
+        let lines: Vec<Vec<ToneSet>> =
+            (0..self.layout.lines()).map(|line| self.line(line, poem)).collect();
+        self.sequences.iter().any(|sequence| {
+            let mut lines = (0..).zip(&lines);
+            lines.all(|(line, tones)| sequence.line_type(line).can_be(length, tones))
+        })
+    }
 }
 
 /// The fixed characters that fit no line of `sequence` together with those before them in their lines.
