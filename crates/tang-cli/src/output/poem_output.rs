@@ -12,7 +12,7 @@ use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{NEWLINE, TokenId, TokenizerError, Vocabulary};
 
 use crate::{
-    input::Given,
+    input::{Given, UserText},
     output::{PlacedWord, PlacedWordJson, write_json},
 };
 
@@ -92,10 +92,12 @@ impl<W: Write> PoemOutput<W> {
         self.end()
     }
 
-    /// Sets the words of the next characters, which are printed as they were typed.
+    /// Sets the words of the next characters. They are printed as they were typed; simplified ones are converted
+    /// with their lines.
     pub fn set_words(&mut self, words: &[PlacedWord]) {
         self.words.clear();
-        for PlacedWord { text, place } in words {
+        let is_simplified = |text: &UserText| text.typed().eq(text.plain().chars());
+        for PlacedWord { text, place } in words.iter().filter(|word| !is_simplified(word.text)) {
             let printed = text.printed(self.traditional.as_ref());
             self.words.extend((place.position..).zip(printed.chars()));
         }
@@ -171,7 +173,6 @@ impl<W: Write> PoemOutput<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::UserText;
 
     const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 

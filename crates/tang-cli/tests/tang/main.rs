@@ -17,6 +17,7 @@ mod eval;
 mod finish;
 mod foreign_folders;
 mod given;
+mod include;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;

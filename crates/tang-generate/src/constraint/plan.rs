@@ -19,14 +19,17 @@ use crate::GenerateError;
 /// A verse with a place for each word: that where it is written, or one where it still can be, which may change. So
 /// the poem never lacks room for a word.
 ///
-/// A word begins at a place with a chance that follows the model: its probability p of the first character there,
-/// against the mean p so far at each later place where the word can begin. If all places are equally likely, each is
-/// chosen equally often.
+/// A word begins at a place with a chance that follows the model: p / (p + n m), where p is the model's probability of
+/// the first character there, n the count of later places where the word can begin, and m the mean of p so far. So
+/// places that are equally likely are chosen equally often. The mean is that of square roots, squared: few places
+/// have most of the probability, and a plain mean would expect as much of the later ones and leave words for the end.
 #[derive(Clone)]
 pub(crate) struct Plan {
     words: Arc<Words>,
     starts: Vec<usize>,
-    /// By word, the probabilities of its first character so far.
+    /// By word, the positions where it still can begin, as far as that was known at the beginning of the line.
+    possible: Vec<Vec<usize>>,
+    /// By word, the square roots of the probabilities of its first character so far.
     seen: Vec<Mean>,
     verse: Arc<Verse>,
 }
@@ -66,6 +69,7 @@ impl Plan {
         };
         Ok(Self {
             seen: vec![Mean::default(); starts.len()],
+            possible: all.words.iter().map(|word| word.starts.clone()).collect(),
             words: Arc::new(all),
             starts,
             verse: Arc::new(verse),
@@ -183,22 +187,39 @@ impl Plan {
     /// The open words that can begin after `poem`, with their chances.
     fn chances(&mut self, poem: &[TokenId], logits: &[f32]) -> Vec<(usize, f64)> {
         let at = poem.len();
-        let open = self.open(at).filter(|word| self.words.words[*word].starts.contains(&at));
+        if let Slot::Han { column: 0, .. } = self.verse.layout.slot(at) {
+            self.narrow(poem);
+        }
+        let open = self.open(at).filter(|word| self.possible[*word].contains(&at));
         let open: Vec<usize> = open.collect();
         if open.is_empty() {
             return Vec::new();
         }
         let norm = log_sum_exp(logits);
         let chance = |word: usize| {
-            let later = self.words.words[word].starts.iter().filter(|start| **start > at).count();
+            let later = self.possible[word].iter().filter(|start| **start > at).count();
             let first = self.words.words[word].tokens[0];
             let p = (f64::from(logits[first as usize]) - norm).exp().max(f64::MIN_POSITIVE);
-            let mean = &mut self.seen[word];
-            mean.total += p;
-            mean.count += 1;
-            (word, p / (p + later as f64 * mean.total / mean.count as f64))
+            let roots = &mut self.seen[word];
+            roots.total += p.sqrt();
+            roots.count += 1;
+            (word, p / (p + later as f64 * (roots.total / roots.count as f64).powi(2)))
         };
         open.into_iter().map(chance).collect()
+    }
+
+    /// Removes the positions where words cannot begin any more after `poem`.
+    fn narrow(&mut self, poem: &[TokenId]) {
+        let placed = self.placed(poem.len());
+        for word in self.open(poem.len()).collect::<Vec<_>>() {
+            let mut possible = std::mem::take(&mut self.possible[word]);
+            possible.retain(|start| {
+                let mut placed = placed.clone();
+                placed[word] = Some(*start);
+                *start >= poem.len() && self.words.allow(poem, &placed)
+            });
+            self.possible[word] = possible;
+        }
     }
 
     /// The plan in which `word` begins after `poem`; `None` if the others have no places then.

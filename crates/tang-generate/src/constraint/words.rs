@@ -99,6 +99,12 @@ impl Words {
         self.search(poem, placed, earliest, rng, &|exemptions| self.allows(exemptions))
     }
 
+    /// Whether words at these starts, without the others, are possible after `poem`.
+    pub(super) fn allow(&self, poem: &[TokenId], starts: &[Option<usize>]) -> bool {
+        self.verse(starts)
+            .is_some_and(|(_, verse)| self.allows(&verse.exemptions) && verse.agrees(poem))
+    }
+
     fn search(
         &self,
         poem: &[TokenId],
@@ -146,7 +152,7 @@ impl Words {
             starts.retain(|start| {
                 let mut alone = vec![None; self.words.len()];
                 alone[index] = Some(*start);
-                self.verse(&alone).is_some_and(|(_, verse)| self.allows(&verse.exemptions))
+                self.allow(&[], &alone)
             });
             self.words[index].starts = starts;
         }
