@@ -214,6 +214,7 @@ fn words_without_places_are_refused_with_the_reason() {
         task.err().map_or(String::new(), |error| error.to_string())
     };
     let (free, none) = ("*****，*****。*****，*****。", Rules::default());
+    let long = &"*******，*******。".repeat(4);
     let no_repeat = Rules { no_repeat: true, ..none };
     let relaxed = Rules { relax: true, ..Rules::regulated() };
     let room = "as the lines and the given characters leave too little room";
@@ -262,6 +263,15 @@ fn words_without_places_are_refused_with_the_reason() {
         ),
         // 花 is in both words, once.
         (free, no_repeat, &["江花", "花月"], ""),
+        // Two of four, or one, that only many tries would find out among all.
+        (long, no_repeat, &["江花", "明月", "春风", "花江"], "`江花` and `花江` have no places"),
+        (
+            long,
+            Rules::regulated(),
+            &["春风明月", "江南江北", "山山山山", "花落花开"],
+            "`山山山山` has no place",
+        ),
+        (long, relaxed, &["春风明月", "江南江北", "山山山山", "花落花开"], ""),
         // Given already, or part of another word.
         ("月光***。", no_repeat, &["月光", "光", "月"], ""),
         ("*****。", no_repeat, &["故人", "人", "江山水", "故人"], ""),

@@ -1,6 +1,6 @@
 //! The words that a poem is to have, and the ways to place them.
 
-use std::{cmp::Reverse, sync::Arc};
+use std::sync::Arc;
 
 use rand::{RngExt, rngs::ChaCha8Rng};
 use tang_prosody::Template;
@@ -30,17 +30,22 @@ pub(super) struct Word {
 /// The start of each word, and the verse with the words as fixed characters.
 pub(super) type Arrangement = (Vec<usize>, Verse);
 
+/// Count of verses that a first, plain search makes; most need a few.
+const QUICK: usize = 100;
+
 /// A search for an arrangement.
 struct Search<'a> {
     words: &'a Words,
     /// The tokens since the poem began.
     poem: &'a [TokenId],
-    /// The least start of a word that is not placed yet.
-    earliest: usize,
-    /// Decides the order of the starts.
-    rng: &'a mut ChaCha8Rng,
     /// Whether these exemptions are allowed.
     allows: &'a dyn Fn(&[Exemption]) -> bool,
+    /// The words to place.
+    open: Vec<usize>,
+    /// By word, the starts to try, in this order.
+    choices: Vec<Vec<usize>>,
+    /// Count of verses that it may still make.
+    budget: usize,
 }
 
 impl Words {
@@ -80,9 +85,9 @@ impl Words {
             let allows = |exemptions: &[Exemption]| exemptions.len() <= count;
             words.search(&[], free.clone(), 0, rng, &allows)
         });
-        if let Some((_, verse)) = &first {
+        if let Some((starts, verse)) = &first {
             words.exemptions.clone_from(&verse.exemptions);
-            words.drop_unsuitable();
+            words.drop_unsuitable(starts);
         }
         Ok((words, first))
     }
@@ -101,8 +106,17 @@ impl Words {
 
     /// Whether words at these starts, without the others, are possible after `poem`.
     pub(super) fn allow(&self, poem: &[TokenId], starts: &[Option<usize>]) -> bool {
-        self.verse(starts)
-            .is_some_and(|(_, verse)| self.allows(&verse.exemptions) && verse.agrees(poem))
+        self.possible(poem, starts, &|exemptions| self.allows(exemptions)).is_some()
+    }
+
+    fn possible(
+        &self,
+        poem: &[TokenId],
+        starts: &[Option<usize>],
+        allows: &dyn Fn(&[Exemption]) -> bool,
+    ) -> Option<(Template, Verse)> {
+        let found = self.verse(starts);
+        found.filter(|(_, verse)| allows(&verse.exemptions) && verse.agrees(poem))
     }
 
     fn search(
@@ -113,8 +127,25 @@ impl Words {
         rng: &mut ChaCha8Rng,
         allows: &dyn Fn(&[Exemption]) -> bool,
     ) -> Option<Arrangement> {
-        let verse = Search { words: self, poem, earliest, rng, allows }.fill(&mut starts)?;
-        Some((starts.into_iter().flatten().collect(), verse))
+        let shuffled = |word: &Word| {
+            let late = word.starts.iter().copied().filter(|start| *start >= earliest);
+            let mut keyed: Vec<(u32, usize)> = late.map(|start| (rng.random(), start)).collect();
+            keyed.sort_unstable();
+            keyed.into_iter().map(|(_, start)| start).collect()
+        };
+        let mut search = Search {
+            words: self,
+            poem,
+            allows,
+            open: (0..starts.len()).filter(|word| starts[*word].is_none()).collect(),
+            choices: self.words.iter().map(shuffled).collect(),
+            budget: QUICK,
+        };
+        let mut found = search.fill(&mut starts);
+        if found.is_none() && search.budget == 0 && search.narrow(&starts) {
+            found = search.fill(&mut starts);
+        }
+        found.map(|verse| (starts.into_iter().flatten().collect(), verse))
     }
 
     fn allows(&self, exemptions: &[Exemption]) -> bool {
@@ -145,14 +176,14 @@ impl Words {
         }
     }
 
-    /// Removes the starts where a word, even alone, does not keep the rules.
-    fn drop_unsuitable(&mut self) {
+    /// Removes the starts where a word, even alone, does not keep the rules; those of an arrangement stay.
+    fn drop_unsuitable(&mut self, arranged: &[usize]) {
         for index in 0..self.words.len() {
             let mut starts = std::mem::take(&mut self.words[index].starts);
             starts.retain(|start| {
                 let mut alone = vec![None; self.words.len()];
                 alone[index] = Some(*start);
-                self.allow(&[], &alone)
+                arranged[index] == *start || self.allow(&[], &alone)
             });
             self.words[index].starts = starts;
         }
@@ -214,25 +245,20 @@ impl Word {
 }
 
 impl Search<'_> {
-    /// Gives each word a start, and the verse with all of them.
+    /// Gives each open word a start, and the verse with all of them.
     fn fill(&mut self, starts: &mut Vec<Option<usize>>) -> Option<Verse> {
-        let (template, verse) = self.words.verse(starts)?;
-        if !(self.allows)(&verse.exemptions) || !verse.agrees(self.poem) {
-            return None;
-        }
+        self.budget = self.budget.checked_sub(1)?;
+        let (template, verse) = self.words.possible(self.poem, starts, self.allows)?;
+        // Words that the fixed characters will contain come last, those with the fewest starts first.
         let words = &self.words.words;
-        // Those that the fixed characters will contain come last, the hardest to place first.
-        let order = |index: &usize| {
-            let Word { characters, starts, .. } = &words[*index];
-            (!starts.is_empty(), characters.len(), Reverse(starts.len()))
-        };
-        let open = (0..words.len()).filter(|index| starts[*index].is_none());
-        let Some(next) = open.max_by_key(order) else {
+        let order = |word: &usize| (words[*word].starts.is_empty(), self.choices[*word].len());
+        let open = self.open.iter().copied().filter(|word| starts[*word].is_none());
+        let Some(next) = open.min_by_key(order) else {
             return Some(verse);
         };
         let choices = match template.find(&words[next].characters) {
             Some(start) => vec![start],
-            None => self.shuffled(&words[next].starts),
+            None => self.choices[next].clone(),
         };
         for start in choices {
             starts[next] = Some(start);
@@ -244,11 +270,32 @@ impl Search<'_> {
         None
     }
 
-    /// The starts from the earliest on, in random order.
-    fn shuffled(&mut self, starts: &[usize]) -> Vec<usize> {
-        let late = starts.iter().copied().filter(|start| *start >= self.earliest);
-        let mut keyed: Vec<(u32, usize)> = late.map(|start| (self.rng.random(), start)).collect();
-        keyed.sort_unstable();
-        keyed.into_iter().map(|(_, start)| start).collect()
+    /// Keeps the starts where a word is possible without the other open ones, and gives the search no limit; false
+    /// if one word or two have no starts, which a search among all might find only after trying all others.
+    fn narrow(&mut self, starts: &[Option<usize>]) -> bool {
+        self.budget = usize::MAX;
+        let open = self.open.clone();
+        for word in open.iter().copied().filter(|word| !self.words.words[*word].starts.is_empty()) {
+            let mut choices = std::mem::take(&mut self.choices[word]);
+            choices.retain(|start| {
+                let mut alone = starts.to_vec();
+                alone[word] = Some(*start);
+                self.words.possible(self.poem, &alone, self.allows).is_some()
+            });
+            if choices.is_empty() {
+                return false;
+            }
+            self.choices[word] = choices;
+        }
+        let own = open.iter().filter(|word| !self.words.words[**word].starts.is_empty());
+        let own: Vec<usize> = own.copied().collect();
+        let fits = own.iter().enumerate().all(|(index, a)| {
+            own[index + 1..].iter().all(|b| {
+                self.open = vec![*a, *b];
+                self.fill(&mut starts.to_vec()).is_some()
+            })
+        });
+        self.open = open;
+        fits
     }
 }
