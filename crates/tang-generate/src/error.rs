@@ -60,7 +60,7 @@ pub enum GenerateError {
     /// The poem has no places for words.
     #[error("{}", no_place(words, rules))]
     NoPlace {
-        /// The words, the fewest that have no places.
+        /// One or two words that have no places, or else all.
         words: Vec<String>,
         /// The rules without which they have places; none if the lines and the given characters leave too little
         /// room.

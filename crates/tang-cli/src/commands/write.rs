@@ -12,8 +12,9 @@ use crate::{
 
 /// The form, or a template.
 #[derive(Args)]
-#[command(after_help = "Example:\n  tang write --form 五律 --regulated --traditional\n  \
-                  tang write --include 明月 --include 故人")]
+#[command(
+    after_help = "Example:\n  tang write --form 五律 --regulated --traditional --include 明月"
+)]
 pub struct Options {
     /// 五绝, 七绝, 五律 or 七律
     #[arg(long, default_value_t = Form::QiJue, conflicts_with = "template")]

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::GenerateError;
 
-/// The fewest of `words` that have no places together, and the rules that leave them none.
+/// One or two of `words` that have no places, or else all, and the rules that leave them none.
 ///
 /// # Errors
 ///
@@ -26,16 +26,12 @@ pub(super) fn refusal(
         let (_, found) = Words::new(template, rules, words, vocabulary, &mut rng)?;
         Ok(found.is_some())
     };
-    // One word, then two, then more.
-    let mut sets: Vec<Vec<&str>> = (1..1_u32 << words.len())
-        .map(|set| {
-            let chosen = words.iter().enumerate().filter(|(index, _)| set >> index & 1 == 1);
-            chosen.map(|(_, word)| *word).collect()
-        })
-        .collect();
-    sets.sort_by_key(Vec::len);
+    let ones = words.iter().map(|word| vec![*word]);
+    let twos = words.iter().enumerate().flat_map(|(index, first)| {
+        words[index + 1..].iter().map(move |second| vec![*first, *second])
+    });
     let mut culprits = words.to_vec();
-    for set in sets {
+    for set in ones.chain(twos) {
         if !fits(rules, &set)? {
             culprits = set;
             break;
