@@ -165,6 +165,7 @@ mod tests {
         let split = Split {
             train: vec![poem("春眠不觉晓"), poem("处处闻啼鸟"), poem("夜来风雨声")],
             validation: vec![poem("花落知多少")],
+            ..Split::default()
         };
         Plan::of_start(config, model, split, &device::cpu()).unwrap()
     }
