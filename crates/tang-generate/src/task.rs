@@ -1,6 +1,6 @@
 //! The beginning of a poem, and the rules of the rest.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use tang_engine::EngineError;
 use tang_prosody::{Layout, Template};
@@ -17,12 +17,14 @@ pub struct Task {
     prompt: Vec<TokenId>,
     /// `None` if any token may follow.
     verse: Option<Arc<Verse>>,
+    /// The places in the history, in order, of the given characters that the model reads by stand-ins.
+    stand_ins: Vec<usize>,
 }
 
 impl Task {
     /// Writes a poem of any kind from nothing, freely.
     pub fn open() -> Self {
-        Self { prompt: vec![NEWLINE], verse: None }
+        Self { prompt: vec![NEWLINE], verse: None, stand_ins: Vec::new() }
     }
 
     /// Goes on from the beginning of a poem, freely.
@@ -30,13 +32,15 @@ impl Task {
     /// # Errors
     ///
     /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a
-    /// character.
+    /// character and its stand-in.
     pub fn continuation(text: &str, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
         if text.is_empty() {
             return Err(GenerateError::Empty);
         }
         let mut task = Self::open();
-        task.prompt.extend(vocabulary.encode(text)?);
+        task.prompt.extend(vocabulary.encode_given(text)?);
+        let absent = (1..).zip(text.chars()).filter(|(_, c)| vocabulary.id(*c).is_none());
+        task.stand_ins = absent.map(|(place, _)| place).collect();
         Ok(task)
     }
 
@@ -44,7 +48,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one
+    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character and its stand-in; [`GenerateError::Unkept`] if one
     /// cannot keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4
     /// and 8; [`GenerateError::FewRhymes`].
     pub fn verse(
@@ -53,7 +57,11 @@ impl Task {
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
         let verse = Verse::new(template, rules, vocabulary)?;
-        Ok(Self { verse: Some(Arc::new(verse)), ..Self::open() })
+        let absent = template.fixed().filter(|(.., c)| vocabulary.id(*c).is_none());
+        // The newline before the poem has the first place.
+        let place = |(line, column, _)| 1 + template.layout().position(line, column);
+        let stand_ins = absent.map(place).collect();
+        Ok(Self { verse: Some(Arc::new(verse)), stand_ins, ..Self::open() })
     }
 
     /// Writes the lines of `layout` freely.
@@ -134,7 +142,17 @@ impl Task {
     /// [`GenerateError::NothingAllowed`] if none may.
     pub(crate) fn mask(&self, history: &[TokenId]) -> Result<Option<Mask>, GenerateError> {
         let verse = self.verse.as_ref();
-        verse.map(|verse| verse.mask(poem(history))).transpose()
+        verse.map(|verse| verse.mask(poem(&self.compared(history)))).transpose()
+    }
+
+    /// The tokens of `history` as rules compare them with others: the newline for each stand-in, since the poem
+    /// has another character there.
+    pub(crate) fn compared<'a>(&self, history: &'a [TokenId]) -> Cow<'a, [TokenId]> {
+        let mut compared = Cow::Borrowed(history);
+        for place in self.stand_ins.iter().take_while(|place| **place < history.len()) {
+            compared.to_mut()[*place] = NEWLINE;
+        }
+        compared
     }
 
     /// Whether `history`, which begins with the prompt, has all lines of the layout, with or
@@ -211,6 +229,33 @@ mod tests {
         };
         assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
         assert_eq!(dead_end.others, []);
+    }
+
+    #[test]
+    fn a_stand_in_is_read_and_compared_with_nothing() {
+        let vocabulary = Vocabulary::from_texts(["玉流楼月日"]);
+        let id = |c| vocabulary.id(c).unwrap();
+        let task = Task::continuation("玥玉", &vocabulary).unwrap();
+        assert_eq!(task.prompt(), [NEWLINE, id('玉'), id('玉')]);
+        assert_eq!(*task.compared(task.prompt()), [NEWLINE, NEWLINE, id('玉')]);
+        let message = Task::continuation("汐𠮷", &vocabulary).err().unwrap().to_string();
+        assert!(message.contains("`汐`") && message.contains("`𠮷`"), "{message}");
+
+        let rules = Rules { no_repeat: true, ..Rules::default() };
+        let template = Template::parse("玥**玥*。").unwrap();
+        let task = Task::verse(&template, &rules, &vocabulary).unwrap();
+        let allowed = |history: &[TokenId]| {
+            let mask = task.mask(history).unwrap().unwrap();
+            vocabulary.decode(&mask.tokens().collect::<Vec<_>>()).unwrap()
+        };
+        let mut history = vec![NEWLINE];
+        for (wanted, next) in
+            [("玉", '玉'), ("日月楼流玉", '玉'), ("日月楼流玉", '月'), ("玉", '玉')]
+        {
+            assert_eq!(allowed(&history), wanted);
+            history.push(id(next));
+        }
+        assert_eq!(allowed(&history), "日楼流");
     }
 
     #[test]

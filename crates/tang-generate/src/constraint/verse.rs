@@ -24,7 +24,7 @@ pub(crate) struct Verse {
     pub(crate) layout: Layout,
     /// Per token, whether it is a Han character.
     han: Vec<bool>,
-    /// One entry per position of the poem.
+    /// The tokens that the model reads for the fixed characters, one entry per position of the poem.
     fixed: Vec<Option<TokenId>>,
     constraints: Vec<Box<dyn Constraint>>,
     /// The fixed characters that the rules are relaxed for.
@@ -45,7 +45,7 @@ impl Verse {
         let layout = template.layout();
         let text: String = template.fixed().map(|(_, _, character)| character).collect();
         let mut fixed = vec![None; layout.char_count()];
-        for ((line, column, _), token) in template.fixed().zip(vocabulary.encode(&text)?) {
+        for ((line, column, _), token) in template.fixed().zip(vocabulary.encode_given(&text)?) {
             fixed[layout.position(line, column)] = Some(token);
         }
         let mut verse = Self {
@@ -59,7 +59,10 @@ impl Verse {
             verse.add_sounds(template, rules, vocabulary)?;
         }
         if rules.no_repeat {
-            let fixed = verse.fixed.clone();
+            let mut fixed = vec![None; layout.char_count()];
+            for (line, column, character) in template.fixed() {
+                fixed[layout.position(line, column)] = vocabulary.id(character);
+            }
             verse.constraints.push(Box::new(NoRepeatConstraint { fixed }));
         }
         Ok(verse)
@@ -97,7 +100,7 @@ impl Verse {
         }
     }
 
-    /// The tokens that may follow `poem`, the tokens since the poem began.
+    /// The tokens that may follow `poem`, the tokens since the poem began, with the newline for each stand-in.
     ///
     /// # Errors
     ///

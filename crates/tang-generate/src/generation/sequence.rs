@@ -144,7 +144,7 @@ impl Sequence {
     fn advance_among(&mut self, logits: &[f32], count: usize) -> Result<Step, GenerateError> {
         let (candidates, forced) = self.candidates(logits, count)?;
         let step = self.generated().len();
-        let choice = self.pipeline.choose(&self.tokens, step, candidates);
+        let choice = self.pipeline.choose(&self.task.compared(&self.tokens), step, candidates);
         let step = Step {
             token: choice.token,
             forced,
@@ -158,8 +158,8 @@ impl Sequence {
     /// Whether the next choice could be `token` if each logit were off by up to `gap`: whether
     /// rounding explains that choice, at any step of the pipeline.
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
-        let tie =
-            Tie { history: &self.tokens, pipeline: &self.pipeline, step: self.generated().len() };
+        let history = &self.task.compared(&self.tokens);
+        let tie = Tie { history, pipeline: &self.pipeline, step: self.generated().len() };
         let candidates = self.candidates(logits, usize::MAX);
         candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
     }
