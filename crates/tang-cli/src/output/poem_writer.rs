@@ -13,7 +13,7 @@ use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
     args::SamplingArgs,
-    input::Given,
+    input::{Given, StandIn, note_stand_ins},
     model::LoadedModel,
     output::{Breaks, PoemJson, PoemOutput, note, poem_text},
 };
@@ -37,11 +37,20 @@ pub fn write_poems(
 ) -> Result<()> {
     let configs = sampling.configs()?;
     let (breaks, given) = (assignment.breaks, &assignment.given);
+    let stand_ins = &given.stand_ins(&loaded.vocabulary);
+    note_stand_ins(stand_ins);
     let mut writer = PoemWriter {
         task: &assignment.task,
         loaded,
         sampling,
-        output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
+        stand_ins,
+        output: PoemOutput::new(
+            io::stdout().lock(),
+            breaks,
+            sampling.traditional,
+            given,
+            stand_ins,
+        ),
         failed: 0,
     };
     let mut decoder =
@@ -55,7 +64,8 @@ struct PoemWriter<'a> {
     task: &'a Task,
     loaded: &'a LoadedModel,
     sampling: &'a SamplingArgs,
-    output: PoemOutput<StdoutLock<'static>>,
+    stand_ins: &'a [StandIn],
+    output: PoemOutput<'a, StdoutLock<'static>>,
     /// Count of poems that could not be written.
     failed: usize,
 }
@@ -167,6 +177,7 @@ impl PoemWriter<'_> {
                 finish_reason: finish_reason(poem).name(),
                 mean_log_prob: poem.mean_log_prob(),
                 tokens: poem.generated().len(),
+                stand_ins: self.stand_ins,
             })?;
         } else {
             self.output.poem(&text)?;
