@@ -12,6 +12,9 @@ use crate::{
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on the tokens after it.
+///
+/// A given character that the vocabulary lacks is read by its stand-in ([`Vocabulary::given_id`]), and the rules are
+/// those of the character itself. The tokens have the stand-in, so the caller prints the given characters.
 #[derive(Clone)]
 pub struct Task {
     prompt: Vec<TokenId>,

@@ -243,16 +243,18 @@ mod tests {
 
     #[test]
     fn the_penalty_counts_the_prompt() {
-        let task = Task::continuation("一", &vocabulary()).unwrap();
         let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
-        let chosen = |penalty| {
+        let chosen = |prompt, penalty| {
+            let task = Task::continuation(prompt, &vocabulary()).unwrap();
             let config = GenerationConfig { repetition_penalty: penalty, ..greedy() };
-            let mut sequence = Sequence::new(task.clone(), &config).unwrap();
+            let mut sequence = Sequence::new(task, &config).unwrap();
             sequence.advance(&logits).unwrap().token
         };
-        assert_eq!(chosen(1.0), 3);
+        assert_eq!(chosen("一", 1.0), 3);
         // 一 is in the prompt: 3.0 / 2 is below 2.0.
-        assert_eq!(chosen(2.0), 4);
+        assert_eq!(chosen("一", 2.0), 4);
+        // The model reads 一, but the poem has 㐀.
+        assert_eq!(chosen("㐀", 2.0), 3);
     }
 
     #[test]
