@@ -11,7 +11,7 @@ use crate::output::note;
 pub struct StandIn {
     /// Its place in the poem, counted from 1, marks included.
     pub place: usize,
-    /// As it was typed, and is printed.
+    /// As it was typed.
     pub given: char,
     /// The character that the model reads instead.
     pub read: char,
