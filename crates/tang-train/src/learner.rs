@@ -25,7 +25,7 @@ use self::{
     evaluation::{Evaluation, evaluate},
     gradients::{batch_gradients, clip_global_norm},
     optimizer::optimizer,
-    schedule::learning_rate,
+    schedule::{learning_rate, rhyme_weight},
     sound_classes::SoundClasses,
     training_state::{Progress, TrainingState},
 };
@@ -159,6 +159,14 @@ impl Learner {
         song.saturating_add(self.tang.tokens(first, train.steps - step - with_song))
     }
 
+    /// Whether these are counted, and not estimated.
+    pub(crate) fn counts_tokens_left(&self) -> bool {
+        let Progress { step, train, .. } = &self.progress;
+        let with_song = train.song_steps.saturating_sub(*step);
+        let song = self.song.as_ref().is_none_or(|song| song.counts(with_song));
+        song && self.tang.counts(train.steps - step - with_song)
+    }
+
     /// The next step.
     ///
     /// # Errors
@@ -177,7 +185,8 @@ impl Learner {
             let stream = step * STREAMS_PER_STEP + part;
             Dropout::new(share, config.seed, stream as u64)
         };
-        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
+        let (nats_per_char, mut gradients) =
+            batch_gradients(&self.model, batch, rhyme_weight(config, step), dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
             return Err(TrainError::Diverged { step, loss: nats_per_char, gradient_norm });

@@ -31,7 +31,7 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
-    /// Length of the run: quick (about 5 minutes), default (11), best (22), or song (60),
+    /// Length of the run: quick (about 5 minutes), default (11), best (22), or song (45),
     /// which reads Song poems before Tang poems
     /// [default: default]
     #[arg(long)]
