@@ -1,5 +1,7 @@
 //! The beginning of a poem, and the rules of the rest.
 
+use std::borrow::Cow;
+
 use tang_engine::EngineError;
 use tang_prosody::{Layout, Template};
 use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
@@ -13,17 +15,22 @@ use crate::{
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on the tokens after it.
+///
+/// A given character that the vocabulary lacks is read by its stand-in ([`Vocabulary::given_id`]), and the rules are
+/// those of the character itself. The tokens have the stand-in, so the caller prints the given characters.
 #[derive(Clone)]
 pub struct Task {
     prompt: Vec<TokenId>,
     /// `None` if any token may follow.
     plan: Option<Plan>,
+    /// The places in the history, in order, of the given characters that the model reads by stand-ins.
+    stand_ins: Vec<usize>,
 }
 
 impl Task {
     /// Writes a poem of any kind from nothing, freely.
     pub fn open() -> Self {
-        Self { prompt: vec![NEWLINE], plan: None }
+        Self { prompt: vec![NEWLINE], plan: None, stand_ins: Vec::new() }
     }
 
     /// Goes on from the beginning of a poem, freely.
@@ -31,13 +38,15 @@ impl Task {
     /// # Errors
     ///
     /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a
-    /// character.
+    /// character and its stand-in.
     pub fn continuation(text: &str, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
         if text.is_empty() {
             return Err(GenerateError::Empty);
         }
         let mut task = Self::open();
-        task.prompt.extend(vocabulary.encode(text)?);
+        task.prompt.extend(vocabulary.encode_given(text)?);
+        let absent = (1..).zip(text.chars()).filter(|(_, c)| vocabulary.id(*c).is_none());
+        task.stand_ins = absent.map(|(place, _)| place).collect();
         Ok(task)
     }
 
@@ -45,7 +54,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one
+    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character and its stand-in; [`GenerateError::Unkept`] if one
     /// cannot keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4
     /// and 8; [`GenerateError::FewRhymes`].
     pub fn verse(
@@ -70,7 +79,11 @@ impl Task {
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
         let plan = Plan::new(template, rules, words, vocabulary)?;
-        Ok(Self { plan: Some(plan), ..Self::open() })
+        let absent = template.fixed().filter(|(.., c)| vocabulary.id(*c).is_none());
+        // The newline before the poem has the first place.
+        let place = |(line, column, _)| 1 + template.layout().position(line, column);
+        let stand_ins = absent.map(place).collect();
+        Ok(Self { plan: Some(plan), stand_ins, ..Self::open() })
     }
 
     /// Writes the lines of `layout` freely.
@@ -151,13 +164,24 @@ impl Task {
     /// [`GenerateError::NothingAllowed`] if none may.
     pub(crate) fn mask(&self, history: &[TokenId]) -> Result<Option<Mask>, GenerateError> {
         let plan = self.plan.as_ref();
-        plan.map(|plan| plan.mask(poem(history))).transpose()
+        plan.map(|plan| plan.mask(poem(&self.compared(history)))).transpose()
+    }
+
+    /// The tokens of `history` as rules compare them with others: the newline for each stand-in, since the poem
+    /// has another character there.
+    pub(crate) fn compared<'a>(&self, history: &'a [TokenId]) -> Cow<'a, [TokenId]> {
+        let mut compared = Cow::Borrowed(history);
+        for place in self.stand_ins.iter().take_while(|place| **place < history.len()) {
+            compared.to_mut()[*place] = NEWLINE;
+        }
+        compared
     }
 
     /// Decides which word begins after `history`, if any: by chance, or without a seed the likelier.
     pub(crate) fn choose_word(&mut self, history: &[TokenId], logits: &[f32], seed: Option<u64>) {
+        let compared = self.compared(history).into_owned();
         if let Some(plan) = &mut self.plan {
-            plan.choose(poem(history), logits, seed);
+            plan.choose(poem(&compared), logits, seed);
         }
     }
 
@@ -166,7 +190,7 @@ impl Task {
         let Some(plan) = &self.plan else {
             return vec![(self.clone(), 0.0)];
         };
-        let branches = plan.branches(poem(history), logits).into_iter();
+        let branches = plan.branches(poem(&self.compared(history)), logits).into_iter();
         branches.map(|(plan, chance)| (Self { plan: Some(plan), ..self.clone() }, chance)).collect()
     }
 
@@ -259,6 +283,33 @@ mod tests {
         };
         assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
         assert_eq!(dead_end.others, []);
+    }
+
+    #[test]
+    fn a_stand_in_is_read_and_compared_with_nothing() {
+        let vocabulary = Vocabulary::from_texts(["玉流楼月日"]);
+        let id = |c| vocabulary.id(c).unwrap();
+        let task = Task::continuation("玥玉", &vocabulary).unwrap();
+        assert_eq!(task.prompt(), [NEWLINE, id('玉'), id('玉')]);
+        assert_eq!(*task.compared(task.prompt()), [NEWLINE, NEWLINE, id('玉')]);
+        let message = Task::continuation("汐𠮷", &vocabulary).err().unwrap().to_string();
+        assert!(message.contains("`汐`") && message.contains("`𠮷`"), "{message}");
+
+        let rules = Rules { no_repeat: true, ..Rules::default() };
+        let template = Template::parse("玥**玥*。").unwrap();
+        let task = Task::verse(&template, &rules, &vocabulary).unwrap();
+        let allowed = |history: &[TokenId]| {
+            let mask = task.mask(history).unwrap().unwrap();
+            vocabulary.decode(&mask.tokens().collect::<Vec<_>>()).unwrap()
+        };
+        let mut history = vec![NEWLINE];
+        for (wanted, next) in
+            [("玉", '玉'), ("日月楼流玉", '玉'), ("日月楼流玉", '月'), ("玉", '玉')]
+        {
+            assert_eq!(allowed(&history), wanted);
+            history.push(id(next));
+        }
+        assert_eq!(allowed(&history), "日楼流");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const MAX_HEADS: usize = 16;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang acrostic 春眠不觉 --line 5")]
 pub struct Options {
-    /// One character per line, 1 to 16
+    /// One character per line, 1 to 16; for one outside its vocabulary, such as 玥, the model reads a stand-in
     heads: String,
     /// Place of each character in its line, counted from 1: 1 is 藏头, the last 藏尾
     #[arg(long, value_name = "PLACE", default_value_t = 1, value_parser = place)]
@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
     let read = heads.read_lines(is_han, options.rules.sounds(), &loaded.vocabulary)?;
     let template = Template::acrostic(&read, layout, column)?;
-    let given = Given::fixed(heads, &template);
+    let given = Given::fixed(heads, &read, &template);
     let assignment = options.rules.assignment(&template, given, Breaks::Lines, &loaded)?;
     write_poems(&assignment, &loaded, &options.sampling)
 }

@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
             let read =
                 text.read_lines(Template::allows, options.rules.sounds(), &loaded.vocabulary)?;
             let template = Template::parse(&text.spaced(&read))?;
-            let given = Given::fixed(text, &template);
+            let given = Given::fixed(text, &read, &template);
             (template, given)
         }
         None => (Template::free(options.form.into()), Given::default()),

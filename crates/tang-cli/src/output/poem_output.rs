@@ -12,7 +12,7 @@ use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{NEWLINE, TokenId, TokenizerError, Vocabulary};
 
 use crate::{
-    input::{Given, UserText},
+    input::{Given, StandIn, UserText},
     output::{PlacedWord, PlacedWordJson, write_json},
 };
 
@@ -27,14 +27,14 @@ pub enum Breaks {
 
 /// One poem as `--json` prints it.
 #[derive(Debug, Serialize)]
-pub struct PoemJson {
+pub struct PoemJson<'a> {
     /// The whole poem, without line breaks.
     pub text: String,
     /// The seed that gives it again; `None` after a search, which needs none.
     pub seed: Option<u64>,
     /// Reason for which the generation ended.
     pub finish_reason: &'static str,
-    /// Mean log-probability of the generated tokens, nats.
+    /// Mean log-probability of the generated tokens, nats; of stand-ins as the model read them.
     pub mean_log_prob: f64,
     /// The mean over the tokens that the rules, the given characters and the words left a choice; null if there is none.
     pub mean_free_log_prob: f64,
@@ -43,6 +43,9 @@ pub struct PoemJson {
     /// The words that were asked for, as far as the poem has come.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub included: Vec<PlacedWordJson>,
+    /// The given characters for which the model read others.
+    #[serde(skip_serializing_if = "<[StandIn]>::is_empty")]
+    pub stand_ins: &'a [StandIn],
 }
 
 /// The characters of these tokens, without the newlines that begin and end a poem.
@@ -52,7 +55,7 @@ pub fn poem_text(vocabulary: &Vocabulary, tokens: &[TokenId]) -> Result<String, 
 }
 
 /// Prints poems, as text with an empty line between two, or as JSON.
-pub struct PoemOutput<W> {
+pub struct PoemOutput<'a, W> {
     out: W,
     breaks: Breaks,
     traditional: Option<Traditional<'static>>,
@@ -60,6 +63,7 @@ pub struct PoemOutput<W> {
     given: HashMap<usize, char>,
     /// The characters of words as they are printed, by their places in the present poem.
     words: HashMap<usize, char>,
+    stand_ins: &'a [StandIn],
     is_first: bool,
     /// Characters not printed yet, as conversion needs whole lines.
     pending: String,
@@ -68,14 +72,21 @@ pub struct PoemOutput<W> {
     break_due: bool,
 }
 
-impl<W: Write> PoemOutput<W> {
-    /// Prints to `out`.
-    pub fn new(out: W, breaks: Breaks, traditional: bool, given: &Given) -> Self {
+impl<'a, W: Write> PoemOutput<'a, W> {
+    /// Prints to `out` the poems with these given characters and stand-ins for some of them.
+    pub fn new(
+        out: W,
+        breaks: Breaks,
+        traditional: bool,
+        given: &Given,
+        stand_ins: &'a [StandIn],
+    ) -> Self {
         let traditional = traditional.then(Traditional::default);
         Self {
             out,
             breaks,
             given: given.printed(traditional.as_ref()),
+            stand_ins,
             traditional,
             words: HashMap::new(),
             is_first: true,
@@ -161,12 +172,16 @@ impl<W: Write> PoemOutput<W> {
 
     /// Characters of the poem from place `start` on, as they are printed.
     fn converted(&self, text: &str, start: usize) -> String {
-        let converted = self.traditional.as_ref().map(|table| table.convert(text));
+        let given = |(place, c)| self.given.get(&place).copied().unwrap_or(c);
+        // The characters beside a stand-in are converted as those beside the given one.
+        let is_stand_in = |place| self.stand_ins.iter().any(|one| one.place == place + 1);
+        let beside = |(place, c)| if is_stand_in(place) { given((place, c)) } else { c };
+        let converted = self.traditional.as_ref().map(|table| {
+            table.convert(&(start..).zip(text.chars()).map(beside).collect::<String>())
+        });
         let characters = converted.as_deref().unwrap_or(text).chars();
-        (start..)
-            .zip(characters)
-            .map(|(place, c)| *self.given.get(&place).or(self.words.get(&place)).unwrap_or(&c))
-            .collect()
+        let words = |(place, c)| self.words.get(&place).copied().unwrap_or(c);
+        (start..).zip(characters).map(|(place, c)| given((place, words((place, c))))).collect()
     }
 }
 
@@ -177,8 +192,8 @@ mod tests {
     const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 
     fn printed(breaks: Breaks, traditional: bool, poems: &[&str]) -> String {
-        let given = Given::opening(UserText::new("白日依山盡"));
-        let mut output = PoemOutput::new(Vec::new(), breaks, traditional, &given);
+        let given = Given::opening(UserText::new("白日依山盡"), "白日依山尽");
+        let mut output = PoemOutput::new(Vec::new(), breaks, traditional, &given, &[]);
         for poem in poems {
             output.poem(poem).unwrap();
         }

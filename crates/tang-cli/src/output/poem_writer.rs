@@ -13,7 +13,7 @@ use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
     args::SamplingArgs,
-    input::{Given, UserText},
+    input::{Given, StandIn, UserText, note_stand_ins},
     model::LoadedModel,
     output::{Breaks, PlacedWord, PoemJson, PoemOutput, note, poem_text},
 };
@@ -39,12 +39,21 @@ pub fn write_poems(
 ) -> Result<()> {
     let configs = sampling.configs()?;
     let (breaks, given) = (assignment.breaks, &assignment.given);
+    let stand_ins = &given.stand_ins(&loaded.vocabulary);
+    note_stand_ins(stand_ins);
     let mut writer = PoemWriter {
         task: &assignment.task,
         words: &assignment.words,
         loaded,
         sampling,
-        output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
+        stand_ins,
+        output: PoemOutput::new(
+            io::stdout().lock(),
+            breaks,
+            sampling.traditional,
+            given,
+            stand_ins,
+        ),
         failed: 0,
     };
     let mut decoder =
@@ -59,7 +68,8 @@ struct PoemWriter<'a> {
     words: &'a [UserText],
     loaded: &'a LoadedModel,
     sampling: &'a SamplingArgs,
-    output: PoemOutput<StdoutLock<'static>>,
+    stand_ins: &'a [StandIn],
+    output: PoemOutput<'a, StdoutLock<'static>>,
     /// Count of poems that could not be written.
     failed: usize,
 }
@@ -176,6 +186,7 @@ impl PoemWriter<'_> {
                 mean_free_log_prob: poem.mean_free_log_prob(),
                 tokens: poem.generated().len(),
                 included: words.iter().map(PlacedWord::json).collect(),
+                stand_ins: self.stand_ins,
             })?;
         } else {
             self.output.poem(&text)?;

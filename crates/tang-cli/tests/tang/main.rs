@@ -27,6 +27,7 @@ mod logits;
 #[cfg(target_os = "linux")]
 mod memory;
 mod model;
+mod names;
 mod next;
 mod padded;
 mod pipes;

@@ -6,7 +6,7 @@ use super::{Constraint, Place, mask::Mask, rules::Rule};
 
 /// No character twice in a poem, except where the user put it, and except for one doubled within a line, as 悠悠.
 pub(super) struct NoRepeatConstraint {
-    /// One entry per position of the poem.
+    /// The tokens of the fixed characters that the vocabulary has, one entry per position of the poem.
     pub(super) fixed: Vec<Option<TokenId>>,
 }
 

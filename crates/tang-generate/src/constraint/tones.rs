@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::constraint::tests::allowed_characters;
 
-    /// 人 and 春 level, 月 and 日 oblique, 看 either, 㐀 not in the table.
+    /// 人 and 春 level, 月 and 日 oblique, 看 either.
     const CHARACTERS: &str = "人春月日看";
 
     fn written(template: &str, wanted: Wanted<LineSequence>, poem: &str) -> String {

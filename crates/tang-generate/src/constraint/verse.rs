@@ -17,7 +17,7 @@ use crate::GenerateError;
 pub(crate) struct Verse {
     pub(crate) layout: Layout,
     material: Arc<Material>,
-    /// One entry per position of the poem.
+    /// The tokens that the model reads for the fixed characters, one entry per position of the poem.
     fixed: Vec<Option<TokenId>>,
     constraints: Vec<Box<dyn Constraint>>,
     /// The fixed characters that cannot keep the rules.
@@ -37,7 +37,8 @@ impl Verse {
         let layout = template.layout();
         let text: String = template.fixed().map(|(_, _, character)| character).collect();
         let mut fixed = vec![None; layout.char_count()];
-        for ((line, column, _), token) in template.fixed().zip(material.vocabulary.encode(&text)?) {
+        let tokens = material.vocabulary.encode_given(&text)?;
+        for ((line, column, _), token) in template.fixed().zip(tokens) {
             fixed[layout.position(line, column)] = Some(token);
         }
         let mut verse = Self {
@@ -51,7 +52,10 @@ impl Verse {
             verse.add_sounds(template, readings)?;
         }
         if material.rules.no_repeat {
-            let fixed = verse.fixed.clone();
+            let mut fixed = vec![None; layout.char_count()];
+            for (line, column, character) in template.fixed() {
+                fixed[layout.position(line, column)] = material.vocabulary.id(character);
+            }
             verse.constraints.push(Box::new(NoRepeatConstraint { fixed }));
         }
         Ok(verse)
@@ -87,7 +91,9 @@ impl Verse {
     /// characters by the rules for the places after it.
     pub(super) fn agrees(&self, poem: &[TokenId]) -> bool {
         let mut pairs = self.fixed.iter().zip(poem);
-        pairs.all(|(fixed, token)| fixed.is_none_or(|fixed| fixed == *token))
+        // A newline is a given character that the model reads by a stand-in.
+        let agrees = |fixed: TokenId, token| token == NEWLINE || fixed == token;
+        pairs.all(|(fixed, token)| fixed.is_none_or(|fixed| agrees(fixed, *token)))
             && self.constraints.iter().all(|constraint| constraint.agrees(poem))
     }
 
@@ -96,7 +102,7 @@ impl Verse {
         *self.fixed.get(position)?
     }
 
-    /// The tokens that may follow `poem`, the tokens since the poem began.
+    /// The tokens that may follow `poem`, the tokens since the poem began, with the newline for each stand-in.
     ///
     /// # Errors
     ///

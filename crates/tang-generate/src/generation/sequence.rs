@@ -163,7 +163,7 @@ impl Sequence {
         self.choose_word(logits);
         let (candidates, forced) = self.candidates(logits, count)?;
         let step = self.generated().len();
-        let choice = self.pipeline.choose(&self.tokens, step, candidates);
+        let choice = self.pipeline.choose(&self.task.compared(&self.tokens), step, candidates);
         let step = Step {
             token: choice.token,
             forced,
@@ -177,8 +177,8 @@ impl Sequence {
     /// Whether the next choice could be `token` if each logit were off by up to `gap`: whether
     /// rounding explains that choice, at any step of the pipeline.
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
-        let tie =
-            Tie { history: &self.tokens, pipeline: &self.pipeline, step: self.generated().len() };
+        let history = &self.task.compared(&self.tokens);
+        let tie = Tie { history, pipeline: &self.pipeline, step: self.generated().len() };
         let mut next = self.clone();
         next.choose_word(logits);
         let candidates = next.candidates(logits, usize::MAX);
@@ -289,16 +289,18 @@ mod tests {
 
     #[test]
     fn the_penalty_counts_the_prompt() {
-        let task = Task::continuation("一", &vocabulary()).unwrap();
         let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
-        let chosen = |penalty| {
+        let chosen = |prompt, penalty| {
+            let task = Task::continuation(prompt, &vocabulary()).unwrap();
             let config = GenerationConfig { repetition_penalty: penalty, ..greedy() };
-            let mut sequence = Sequence::new(task.clone(), &config).unwrap();
+            let mut sequence = Sequence::new(task, &config).unwrap();
             sequence.advance(&logits).unwrap().token
         };
-        assert_eq!(chosen(1.0), 3);
+        assert_eq!(chosen("一", 1.0), 3);
         // 一 is in the prompt: 3.0 / 2 is below 2.0.
-        assert_eq!(chosen(2.0), 4);
+        assert_eq!(chosen("一", 2.0), 4);
+        // The model reads 一, but the poem has 㐀.
+        assert_eq!(chosen("㐀", 2.0), 3);
     }
 
     #[test]
