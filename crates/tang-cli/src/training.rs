@@ -28,6 +28,7 @@ pub fn hint(error: &anyhow::Error) -> Option<&'static str> {
         TrainError::NotEmpty { .. } | TrainError::Locked { .. } => {
             Some("--out names another folder")
         }
+        TrainError::NoSong => Some("`tang data --with song` adds them"),
         TrainError::NoRun { .. } => Some("leave out --resume"),
         TrainError::OtherCorpus { .. } => Some("--corpus names a corpus"),
         _ => None,

@@ -7,7 +7,7 @@ use tang_prosody::{Form, is_han};
 
 use crate::{
     Converter, CorpusError, LeftOut, Npm, Page, Progress, Step, Unread,
-    source::{read_archive, read_folder},
+    source::{Texts, read_archive, read_folder},
 };
 
 /// The most bytes of a file: three times those of the published package.
@@ -15,13 +15,27 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Count of texts between two progress reports.
 const REPORT_EVERY: usize = 500;
 
+/// The collections of the chinese-poetry package that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Collections {
+    /// Tang poems.
+    #[default]
+    Tang,
+    /// Tang poems, and Song poems beside them.
+    TangAndSong,
+}
+
 /// The poems that the model learns from, in the order of their source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Corpus {
     /// The poems, each of a strict [`Form`], in simplified characters, no two the same.
     pub poems: Vec<String>,
-    /// Counts of the texts of the source.
+    /// Counts of the texts of the source, without those of Song poems.
     pub counts: Counts,
+    /// Song poems, likewise; empty unless they were asked for.
+    pub song: Vec<String>,
+    /// Counts of the texts of Song poems.
+    pub song_counts: Counts,
     /// Texts of strict form with a character outside U+4E00 to U+9FFF: they count as irregular.
     pub rare: usize,
     /// The parts of a text file that belong to no text. Titles count as texts without a form.
@@ -48,6 +62,15 @@ impl Corpus {
         Self::keep(texts.iter().map(|text| Some(text.as_str())), on_progress)
     }
 
+    fn from_collections(texts: &Texts, on_progress: &mut dyn FnMut(Progress)) -> Self {
+        let song = Self::from_texts(&texts.song, on_progress);
+        Self {
+            song: song.poems,
+            song_counts: song.counts,
+            ..Self::from_texts(&texts.tang, on_progress)
+        }
+    }
+
     fn from_page(page: Page, on_progress: &mut dyn FnMut(Progress)) -> Self {
         let texts = page.texts.iter().map(|text| text.poem.as_deref().ok());
         let mut corpus = Self::keep(texts, on_progress);
@@ -59,20 +82,30 @@ impl Corpus {
     }
 
     /// The corpus at `path`: the npm package `chinese-poetry` as a `.tgz` of any name or unpacked, a clone of the
-    /// repository of that name, or a UTF-8 text file ([`Page`]). A file may be a pipe.
+    /// repository of that name, or a UTF-8 text file ([`Page`]) of Tang poems. A file may be a pipe.
     ///
     /// # Errors
     ///
     /// [`CorpusError::Io`], [`CorpusError::Archive`] or [`CorpusError::Unreadable`] with the file that cannot be
-    /// read, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
-    pub fn read(path: &Path, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
+    /// read or lacks a collection, and [`CorpusError::NoPoems`] if nothing there is a regulated poem.
+    pub fn read(
+        path: &Path,
+        collections: Collections,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, CorpusError> {
         let corpus = if path.is_dir() {
-            Self::from_texts(&read_folder(path, on_progress)?, on_progress)
+            let texts = read_folder(path, collections, on_progress)?;
+            Self::from_collections(&texts, on_progress)
         } else {
             // The file is read only once, since it may be a pipe.
             let bytes = read_at_most(MAX_BYTES, path).map_err(CorpusError::io("read", path))?;
             if FileKind::of(&bytes) == Some(FileKind::GZIP) {
-                Self::from_texts(&read_archive(path, &bytes, on_progress)?, on_progress)
+                let texts = read_archive(path, &bytes, collections, on_progress)?;
+                Self::from_collections(&texts, on_progress)
+            } else if collections == Collections::TangAndSong {
+                let fault = "is no package, which alone has Song poems: give the chinese-poetry package or \
+                             repository";
+                return Err(CorpusError::unreadable(path, fault));
             } else {
                 Self::from_page(Page::of_file(path, &bytes)?, on_progress)
             }
@@ -87,14 +120,18 @@ impl Corpus {
         Ok(corpus)
     }
 
-    /// The corpus of the published collection: 35,135 poems.
+    /// The corpus of the published package: 35,135 Tang poems, and 186,583 Song poems.
     ///
     /// # Errors
     ///
     /// Those of [`Npm::fetch`].
-    pub fn fetch(npm: &Npm, on_progress: &mut dyn FnMut(Progress)) -> Result<Self, CorpusError> {
-        let texts = npm.fetch(on_progress)?;
-        Ok(Self::from_texts(&texts, on_progress))
+    pub fn fetch(
+        npm: &Npm,
+        collections: Collections,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, CorpusError> {
+        let texts = npm.fetch(collections, on_progress)?;
+        Ok(Self::from_collections(&texts, on_progress))
     }
 
     /// The poems among texts; `None` is a text that could not be read as a poem.

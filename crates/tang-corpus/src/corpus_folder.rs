@@ -16,14 +16,16 @@ use crate::{Corpus, CorpusError, Split};
 const POEMS: &str = "tang.txt";
 const TRAIN: &str = "train.txt";
 const VALIDATION: &str = "val.txt";
+const SONG: &str = "song.txt";
+/// The texts of every corpus.
 const TEXTS: [&str; 3] = [TRAIN, VALIDATION, POEMS];
 const CHECKSUMS: &str = "SHA256SUMS";
-/// The most bytes of one file; the largest of the published corpus has 5 MB.
+/// The most bytes of one file; the largest of the published corpus has 21 MB.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// A folder with the corpus and its split as text, one poem a line, each line ended by a newline:
-/// `tang.txt` with all poems, `train.txt` and `val.txt`, and `SHA256SUMS` over the three. Beside them
-/// is `.lock`, which a writer locks.
+/// `tang.txt` with all Tang poems, `train.txt` and `val.txt`, perhaps `song.txt`, and `SHA256SUMS` over all of
+/// them. Beside them is `.lock`, which a writer locks.
 ///
 /// A corpus is written whole under temporary names before the first file takes its place: a full
 /// disk leaves the corpus that was there. During the renames `SHA256SUMS` lists the old and the new
@@ -58,7 +60,8 @@ impl CorpusFolder {
         self.own_files().map(|_| ())
     }
 
-    /// Writes a corpus and its split, and creates the folder if it is missing.
+    /// Writes a corpus and its split, and creates the folder if it is missing. The Song poems are those of the
+    /// split; if it has none, those of an older corpus are removed.
     ///
     /// # Errors
     ///
@@ -77,13 +80,17 @@ impl CorpusFolder {
         // Before the lock was taken another process may have written.
         let old = self.own_files()?;
 
-        let texts = [
+        let mut texts = vec![
             (TRAIN, text(&split.train)),
             (VALIDATION, text(&split.validation)),
             (POEMS, text(&corpus.poems)),
         ];
+        if !split.song.is_empty() {
+            texts.push((SONG, text(&split.song)));
+        }
         let checksums = Checksums::of(texts.iter().map(|(name, text)| (*name, text.as_str())));
         let unfinished = checksums.replacing(&old).to_text();
+        let is_left_over = split.song.is_empty() && old.iter().any(|(name, _)| *name == SONG);
         let files = [(CHECKSUMS, unfinished)]
             .into_iter()
             .chain(texts)
@@ -93,7 +100,13 @@ impl CorpusFolder {
                 NewFile::write(&path, text.as_bytes()).map_err(CorpusError::io("write", &path))
             })
             .collect::<Result<Vec<NewFile>, _>>()?;
-        for file in files {
+        // The last file is the list without it.
+        let last = files.len() - 1;
+        for (index, file) in files.into_iter().enumerate() {
+            if index == last && is_left_over {
+                let path = self.path.join(SONG);
+                fs::remove_file(&path).map_err(CorpusError::io("remove", &path))?;
+            }
             let path = file.path().to_owned();
             file.put().map_err(CorpusError::io("write", &path))?;
         }
@@ -107,7 +120,9 @@ impl CorpusFolder {
     /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing, is
     /// not the one that was written with the others, or holds no poems of a strict form.
     pub fn open(&self) -> Result<Split, CorpusError> {
-        Ok(Split { train: self.read_poems(TRAIN)?, validation: self.read_poems(VALIDATION)? })
+        let song = if self.checksums()?.names(SONG) { self.read_poems(SONG)? } else { Vec::new() };
+        let (train, validation) = (self.read_poems(TRAIN)?, self.read_poems(VALIDATION)?);
+        Ok(Split { train, validation, song })
     }
 
     /// All poems of the corpus, in the order of their source.
@@ -127,7 +142,7 @@ impl CorpusFolder {
         if bytes.is_empty() {
             return Err(not_built());
         }
-        match Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS) {
+        match Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS, SONG) {
             Some(checksums) if checksums.is_finished => Ok(checksums),
             Some(_) => Err(not_built()),
             None => Err(CorpusError::Changed(path)),
@@ -137,7 +152,7 @@ impl CorpusFolder {
     /// The texts in the folder, if all of them were written here.
     fn own_files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, CorpusError> {
         let mut files = Vec::new();
-        for name in TEXTS {
+        for name in TEXTS.into_iter().chain([SONG]) {
             if let Some(bytes) = self.plain_file(name)? {
                 files.push((name, bytes));
             }
@@ -146,7 +161,7 @@ impl CorpusFolder {
         let checksums = match self.plain_file(CHECKSUMS)? {
             None => None,
             Some(bytes) => {
-                let checksums = Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS);
+                let checksums = Checksums::parse(&String::from_utf8_lossy(&bytes), &TEXTS, SONG);
                 Some(checksums.ok_or_else(|| foreign(CHECKSUMS))?)
             }
         };

@@ -13,7 +13,7 @@ pub enum CorpusError {
     /// A file or folder could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// `read`, `write`, `create`, `lock` or `run`.
+        /// `read`, `write`, `remove`, `create`, `lock` or `run`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,

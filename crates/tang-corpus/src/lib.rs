@@ -32,13 +32,13 @@ mod source;
 mod split;
 mod statistics;
 
-pub use corpus::{Corpus, Counts};
+pub use corpus::{Collections, Corpus, Counts};
 pub use corpus_folder::CorpusFolder;
 pub use error::CorpusError;
 pub use next_characters::NextCharacters;
 pub use page::{LeftOut, Page, PageText, Unread};
 pub use progress::{Progress, Step};
 pub use script::{Converter, Traditional};
-pub use source::Npm;
-pub use split::Split;
+pub use source::{Npm, Texts};
+pub use split::{SongLeftOut, Split};
 pub use statistics::{FormStatistics, Statistics};

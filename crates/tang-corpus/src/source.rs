@@ -8,4 +8,5 @@ mod program;
 
 pub(crate) use archive::read_archive;
 pub use npm::Npm;
+pub use poem_files::Texts;
 pub(crate) use poem_files::read_folder;

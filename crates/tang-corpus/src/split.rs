@@ -13,12 +13,25 @@ const VALIDATION_EVERY: usize = 20;
 const MIN_POEMS: usize = 2;
 
 /// The poems that a model learns from and those that it is measured on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
     /// The training poems.
     pub train: Vec<String>,
     /// The validation poems; there is always one.
     pub validation: Vec<String>,
+    /// Song poems to learn from before the training poems alone; may be empty.
+    pub song: Vec<String>,
+}
+
+/// Counts of Song poems that [`Split::add_song`] left out, each by the first reason that it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SongLeftOut {
+    /// With a character that no Tang poem has.
+    pub unknown: usize,
+    /// The same as a Tang poem.
+    pub in_tang: usize,
+    /// With a line of a validation poem.
+    pub in_validation: usize,
 }
 
 impl Split {
@@ -59,10 +72,34 @@ impl Split {
         if validation.is_empty() {
             validation.extend(train.pop());
         }
-        Ok(Self { train, validation })
+        Ok(Self { train, validation, song: Vec::new() })
     }
 
-    /// The characters of all poems, those held back included.
+    /// Adds the Song poems that have only characters of the vocabulary, are no Tang poems, and share no line with
+    /// a validation poem, so that vocabulary and validation stay as they are.
+    pub fn add_song(&mut self, poems: &[String]) -> SongLeftOut {
+        let vocabulary = self.vocabulary();
+        let tang: HashSet<&String> = self.train.iter().chain(&self.validation).collect();
+        let held_back: HashSet<&str> =
+            self.validation.iter().flat_map(|poem| lines(poem)).collect();
+        let mut left_out = SongLeftOut::default();
+        let mut kept = Vec::new();
+        for poem in poems {
+            if poem.chars().any(|c| vocabulary.id(c).is_none()) {
+                left_out.unknown += 1;
+            } else if tang.contains(poem) {
+                left_out.in_tang += 1;
+            } else if lines(poem).any(|line| held_back.contains(line)) {
+                left_out.in_validation += 1;
+            } else {
+                kept.push(poem.clone());
+            }
+        }
+        self.song = kept;
+        left_out
+    }
+
+    /// The characters of all Tang poems, those held back included.
     pub fn vocabulary(&self) -> Vocabulary {
         let poems = self.train.iter().chain(&self.validation);
         Vocabulary::from_texts(poems.map(String::as_str))
@@ -125,6 +162,20 @@ mod tests {
         let split = Split::of(&poems).unwrap();
         assert_eq!(split.validation, [poems[39].clone(), poems[59].clone()]);
         assert_eq!(split.train[19], poems[19]);
+    }
+
+    #[test]
+    fn song_poems_bring_no_character_and_no_validation_line() {
+        let poems = poems(45);
+        let mut split = Split::of(&poems).unwrap();
+        let [first, second] = [&poems[0], &poems[1]].map(|poem| poem.split_once('。').unwrap());
+        let mixed = format!("{}。{}", first.0, second.1);
+        let shared = format!("{}。{}", first.0, poem(19).split_once('。').unwrap().1);
+        let unknown = mixed.replacen('一', "山", 1);
+        let left_out = split.add_song(&[mixed.clone(), shared, unknown, poems[3].clone()]);
+        assert_eq!(left_out, SongLeftOut { unknown: 1, in_tang: 1, in_validation: 1 });
+        assert_eq!(split.song, [mixed]);
+        assert_eq!(split.vocabulary(), Split::of(&poems).unwrap().vocabulary());
     }
 
     #[test]

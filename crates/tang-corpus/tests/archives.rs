@@ -9,7 +9,7 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
-use tang_corpus::{Corpus, CorpusError};
+use tang_corpus::{Collections, Corpus, CorpusError};
 use tar::{EntryType, Header};
 use tempfile::tempdir;
 
@@ -58,7 +58,7 @@ fn read(bytes: &[u8]) -> Result<Corpus, CorpusError> {
     let folder = tempdir().unwrap();
     let path = folder.path().join("package.tgz");
     fs::write(&path, bytes).unwrap();
-    Corpus::read(&path, &mut |_| {})
+    Corpus::read(&path, Collections::Tang, &mut |_| {})
 }
 
 /// The message that refuses this archive.

@@ -51,6 +51,43 @@ fn opens_what_it_wrote() {
 }
 
 #[test]
+fn song_poems_come_and_go_with_the_corpus() {
+    let (parent, folder, corpus, mut split) = written();
+    let song = parent.path().join("data/song.txt");
+    split.song = vec!["空山依白日，远山入海流。欲见一层楼，更上闻人语。".to_owned()];
+    folder.write(&corpus, &split).unwrap();
+    assert_eq!(folder.open().unwrap(), split);
+    let checksums = fs::read_to_string(parent.path().join("data/SHA256SUMS")).unwrap();
+    assert!(checksums.contains("  song.txt\n"), "{checksums}");
+
+    fs::write(&song, "changed").unwrap();
+    let error = folder.open().unwrap_err();
+    assert!(matches!(&error, CorpusError::Changed(path) if *path == song), "{error:?}");
+    let error = folder.write(&corpus, &split).unwrap_err();
+    assert!(matches!(&error, CorpusError::Foreign(path) if *path == song), "{error:?}");
+    assert_eq!(fs::read_to_string(&song).unwrap(), "changed");
+
+    fs::remove_file(&song).unwrap();
+    folder.write(&corpus, &split).unwrap();
+    assert_eq!(folder.open().unwrap(), split);
+    split.song.clear();
+    folder.write(&corpus, &split).unwrap();
+    assert_eq!(folder.open().unwrap(), split);
+    assert!(!song.exists());
+}
+
+#[test]
+fn a_file_of_others_named_song_is_never_replaced() {
+    let (parent, folder, corpus, mut split) = written();
+    let song = parent.path().join("data/song.txt");
+    fs::write(&song, "mine").unwrap();
+    split.song = split.train.clone();
+    let error = folder.write(&corpus, &split).unwrap_err();
+    assert!(matches!(&error, CorpusError::Foreign(path) if *path == song), "{error:?}");
+    assert_eq!(fs::read_to_string(&song).unwrap(), "mine");
+}
+
+#[test]
 fn empty_folder_says_how_to_build() {
     let folder = tempdir().unwrap();
     let error = CorpusFolder::new(folder.path()).open().unwrap_err();

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
-use tang_corpus::{Corpus, CorpusFolder, Counts, NextCharacters, Npm, Split, Statistics};
+use tang_corpus::{
+    Collections, Corpus, CorpusFolder, Counts, NextCharacters, Npm, SongLeftOut, Split, Statistics,
+};
 use tang_files::sha256_hex;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data");
@@ -19,14 +21,29 @@ fn file_sha256(name: &str) -> String {
 fn corpus_has_the_documented_figures() {
     let folder = CorpusFolder::new(DATA);
     if !folder.exists() {
-        let corpus = Corpus::fetch(&Npm::default(), &mut |_| {}).unwrap();
+        let corpus = Corpus::fetch(&Npm::default(), Collections::TangAndSong, &mut |_| {}).unwrap();
         assert_eq!(corpus.counts, Counts { read: 57_607, irregular: 21_867, repeated: 605 });
-        folder.write(&corpus, &Split::of(&corpus.poems).unwrap()).unwrap();
+        assert_eq!(corpus.song_counts, Counts { read: 254_248, irregular: 67_057, repeated: 608 });
+        let mut split = Split::of(&corpus.poems).unwrap();
+        let left_out = split.add_song(&corpus.song);
+        assert_eq!(left_out, SongLeftOut { unknown: 26_528, in_tang: 423, in_validation: 213 });
+        folder.write(&corpus, &split).unwrap();
     }
 
     let poems = folder.poems().unwrap();
     let split = folder.open().unwrap();
-    assert!(split == Split::of(&poems).unwrap());
+    let tang = Split { song: Vec::new(), ..split.clone() };
+    assert!(tang == Split::of(&poems).unwrap());
+    if !split.song.is_empty() {
+        assert_eq!(
+            (split.song.len(), Statistics::of(&split.song).characters()),
+            (159_419, 7_242_675)
+        );
+        assert_eq!(
+            file_sha256("song.txt"),
+            "28aefdafed8e1ff3b94bba7770b2f932f67ee948f31e6fe16aff58ff87340d84"
+        );
+    }
     assert_eq!((split.train.len(), split.validation.len()), (33_495, 1_640));
     assert_eq!(Statistics::of(&split.train).characters(), 1_518_223);
     assert_eq!(Statistics::of(&split.validation).characters(), 74_688);

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use tang_corpus::{Corpus, Split, Statistics};
+use tang_corpus::{Collections, Corpus, Split, Statistics};
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/sample.txt");
 const TANG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/tang.txt");
@@ -12,7 +12,7 @@ const TANG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/tang.txt");
 #[test]
 fn sample_is_clean_and_has_all_forms() {
     let text = std::fs::read_to_string(SAMPLE).unwrap();
-    let corpus = Corpus::read(Path::new(SAMPLE), &mut |_| {}).unwrap();
+    let corpus = Corpus::read(Path::new(SAMPLE), Collections::Tang, &mut |_| {}).unwrap();
     assert_eq!(corpus.poems.join("\n") + "\n", text);
     for row in Statistics::of(&corpus.poems).forms {
         assert!(row.poems >= 20, "{row:?}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
-use tang_corpus::{Corpus, CorpusError, Split, Step};
+use tang_corpus::{Collections, Corpus, CorpusError, Split, Step};
 use tempfile::{TempDir, tempdir};
 
 const ZERO: &str = r#"[
@@ -20,12 +20,15 @@ const ZERO: &str = r#"[
 const TWO: &str = r#"[{"paragraphs": ["移舟泊煙渚，日暮客愁新。", "野曠天低樹，江清月近人。"]}]"#;
 const TEN: &str = r#"[{"paragraphs": ["空山不見人，但聞人語響。", "返景入深林，復照青苔上。"]}]"#;
 
+const SONG: &str = r#"[{"paragraphs": ["黃河入海流，白日依山盡。", "更上一層樓，欲窮千里目。"]}]"#;
+
 /// The files of a collection, not in order and with some that are not wanted.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("poet.tang.10000.json", TEN),
     ("poet.tang.0.json", ZERO),
     ("poet.tang.2000.json", TWO),
-    ("poet.song.0.json", "not read"),
+    ("poet.song.0.json", SONG),
+    ("error/poet.song.0.json", "not read"),
     ("authors.tang.json", "not read"),
     ("error/poet.tang.0.json", "not read"),
 ];
@@ -59,7 +62,7 @@ fn archive(path: &Path, top: &str) {
 }
 
 fn read(path: &Path) -> Result<Corpus, CorpusError> {
-    Corpus::read(path, &mut |_| {})
+    Corpus::read(path, Collections::Tang, &mut |_| {})
 }
 
 /// Reads a text file with these bytes.
@@ -88,7 +91,7 @@ fn archives_are_read_in_numeric_order_and_report_bytes() {
         let path = folder.path().join("fetched");
         archive(&path, top);
         let mut last = None;
-        let corpus = Corpus::read(&path, &mut |progress| {
+        let corpus = Corpus::read(&path, Collections::Tang, &mut |progress| {
             if progress.step == Step::Read {
                 last = Some(progress);
             }
@@ -99,6 +102,32 @@ fn archives_are_read_in_numeric_order_and_report_bytes() {
         assert_eq!(last.total, Some(fs::metadata(&path).unwrap().len()));
         assert!(last.done > 0 && last.done <= last.total.unwrap());
     }
+}
+
+#[test]
+fn song_poems_are_read_if_asked_for() {
+    const SONG_POEM: &str = "黄河入海流，白日依山尽。更上一层楼，欲穷千里目。";
+    let folder = collection("dist/quantangshi");
+    let package = folder.path().join("package.tgz");
+    archive(&package, "package/dist/quantangshi");
+    let read = |path: &Path, collections| Corpus::read(path, collections, &mut |_| {});
+    for path in [folder.path(), &package] {
+        let corpus = read(path, Collections::TangAndSong).unwrap();
+        assert_eq!(
+            (corpus.poems, corpus.song),
+            (POEMS.map(str::to_owned).to_vec(), vec![SONG_POEM.to_owned()])
+        );
+        assert_eq!((corpus.counts.read, corpus.song_counts.read), (4, 1));
+        assert!(read(path, Collections::Tang).unwrap().song.is_empty());
+    }
+
+    fs::remove_file(folder.path().join("dist/quantangshi/poet.song.0.json")).unwrap();
+    let error = read(folder.path(), Collections::TangAndSong).unwrap_err().to_string();
+    assert!(error.contains("has no file poet.song.N.json"), "{error}");
+    let text = folder.path().join("poems.txt");
+    fs::write(&text, POEMS.join("\n")).unwrap();
+    let error = read(&text, Collections::TangAndSong).unwrap_err().to_string();
+    assert!(error.contains("is no package, which alone has Song poems"), "{error}");
 }
 
 /// The bytes of a pipe can be read once only.
@@ -256,7 +285,7 @@ fn a_folder_is_read_as_far_as_a_collection_goes() {
         File::create(folder.path().join(format!("poet.tang.{number}.json"))).unwrap();
     }
     let error = read(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("more than 10000 files poet.tang.N.json"), "{error}");
+    assert!(error.contains("more than 10000 files of poems"), "{error}");
 }
 
 #[test]

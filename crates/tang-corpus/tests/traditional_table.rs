@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use tang_corpus::{Converter, Npm, Traditional};
+use tang_corpus::{Collections, Converter, Npm, Traditional};
 use tang_prosody::{Form, is_han};
 
 const TABLE: &str = include_str!("../../../data/traditional.tsv");
@@ -208,7 +208,7 @@ fn changed(traditional: &Traditional, poems: &[&Poem]) -> Changed {
 #[test]
 #[ignore = "fetches 85 MB with npm"]
 fn table_is_counted_in_the_published_collection() {
-    let texts = Npm::default().fetch(&mut |_| {}).unwrap();
+    let texts = Npm::default().fetch(Collections::Tang, &mut |_| {}).unwrap().tang;
     let poems = poems(&texts);
     let all: Vec<&Poem> = poems.iter().collect();
     let made = table(&all);

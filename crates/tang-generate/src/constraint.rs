@@ -3,12 +3,16 @@
 pub(crate) mod dead_end;
 pub(crate) mod exemption;
 pub(crate) mod mask;
+mod material;
 mod no_repeat;
+pub(crate) mod plan;
+mod refusal;
 mod rhyme;
 pub(crate) mod rules;
 mod token_readings;
 mod tones;
 pub(crate) mod verse;
+mod words;
 
 use tang_tokenizer::TokenId;
 
@@ -20,8 +24,13 @@ trait Constraint: Send + Sync {
     fn rule(&self) -> Rule;
 
     /// Removes the tokens that must not follow `poem`, the tokens since the poem began, as the character at `place`.
-    /// No character is fixed there.
+    /// No character is fixed there. A fixed character that the vocabulary lacks is the newline in `poem`: it is like
+    /// no other character.
     fn restrict(&self, poem: &[TokenId], place: Place, mask: &mut Mask);
+
+    /// Whether the rule still has a character for each place after `poem`, which was written with other fixed
+    /// characters to come.
+    fn agrees(&self, poem: &[TokenId]) -> bool;
 }
 
 /// The place of a character of a poem, counted from 0.

@@ -4,7 +4,7 @@ use tang_engine::EngineError;
 use tang_prosody::ProsodyError;
 use tang_tokenizer::TokenizerError;
 
-use crate::{DeadEnd, Exemption};
+use crate::{DeadEnd, Exemption, Rule};
 
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,26 @@ pub enum GenerateError {
         /// The characters, with the rules that they break.
         exemptions: Vec<Exemption>,
     },
+    /// A word is longer than the lines.
+    #[error(
+        "`{word}` has {} characters, and a line has {line}: give a shorter word, or take longer lines",
+        word.chars().count()
+    )]
+    LongWord {
+        /// The word.
+        word: String,
+        /// Characters of a line.
+        line: usize,
+    },
+    /// The poem has no places for words.
+    #[error("{}", no_place(words, rules))]
+    NoPlace {
+        /// One or two words that have no places, or else all.
+        words: Vec<String>,
+        /// The rules without which they have places; none if the lines and the given characters leave too little
+        /// room.
+        rules: Vec<Rule>,
+    },
     /// There are too few characters that rhyme.
     #[error(
         "the rhyme needs {want} characters of one group, and the model knows {have}: ask for another group or for none"
@@ -73,4 +93,29 @@ pub enum GenerateError {
     /// The vocabulary lacks a character or token.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+}
+
+fn no_place(words: &[String], rules: &[Rule]) -> String {
+    let names: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let subject = match &names[..] {
+        [word] => format!("{word} has no place in the poem"),
+        words => format!("{} have no places in one poem", listed(words)),
+    };
+    if rules.is_empty() {
+        return format!(
+            "{subject}, as the lines and the given characters leave too little room: give fewer or shorter words, or take more lines"
+        );
+    }
+    let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+    let rules = listed(&rules);
+    format!(
+        "{subject} because of {rules}: give other words, or let these rules be relaxed for them"
+    )
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
+        names => names.concat(),
+    }
 }

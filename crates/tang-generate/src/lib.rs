@@ -41,6 +41,7 @@ mod task;
 pub use constraint::{
     dead_end::DeadEnd,
     exemption::Exemption,
+    plan::WordPlace,
     rules::{Rule, Rules, Wanted},
 };
 pub use error::GenerateError;

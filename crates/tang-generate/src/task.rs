@@ -1,6 +1,6 @@
 //! The beginning of a poem, and the rules of the rest.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use tang_engine::EngineError;
 use tang_prosody::{Layout, Template};
@@ -8,21 +8,29 @@ use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
     Exemption, GenerateError, Rules,
-    constraint::{mask::Mask, verse::Verse},
+    constraint::{
+        mask::Mask,
+        plan::{Plan, WordPlace},
+    },
 };
 
 /// A prompt, which always begins with the newline that begins a poem, and the constraints on the tokens after it.
+///
+/// A given character that the vocabulary lacks is read by its stand-in ([`Vocabulary::given_id`]), and the rules are
+/// those of the character itself. The tokens have the stand-in, so the caller prints the given characters.
 #[derive(Clone)]
 pub struct Task {
     prompt: Vec<TokenId>,
     /// `None` if any token may follow.
-    verse: Option<Arc<Verse>>,
+    plan: Option<Plan>,
+    /// The places in the history, in order, of the given characters that the model reads by stand-ins.
+    stand_ins: Vec<usize>,
 }
 
 impl Task {
     /// Writes a poem of any kind from nothing, freely.
     pub fn open() -> Self {
-        Self { prompt: vec![NEWLINE], verse: None }
+        Self { prompt: vec![NEWLINE], plan: None, stand_ins: Vec::new() }
     }
 
     /// Goes on from the beginning of a poem, freely.
@@ -30,13 +38,15 @@ impl Task {
     /// # Errors
     ///
     /// [`GenerateError::Empty`] if there is no text, [`GenerateError::Tokenizer`] if the vocabulary lacks a
-    /// character.
+    /// character and its stand-in.
     pub fn continuation(text: &str, vocabulary: &Vocabulary) -> Result<Self, GenerateError> {
         if text.is_empty() {
             return Err(GenerateError::Empty);
         }
         let mut task = Self::open();
-        task.prompt.extend(vocabulary.encode(text)?);
+        task.prompt.extend(vocabulary.encode_given(text)?);
+        let absent = (1..).zip(text.chars()).filter(|(_, c)| vocabulary.id(*c).is_none());
+        task.stand_ins = absent.map(|(place, _)| place).collect();
         Ok(task)
     }
 
@@ -44,7 +54,7 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character; [`GenerateError::Unkept`] if one
+    /// [`GenerateError::Tokenizer`] if the vocabulary lacks a fixed character and its stand-in; [`GenerateError::Unkept`] if one
     /// cannot keep the rules and they are not relaxed; [`GenerateError::NoTones`] for another number of lines than 4
     /// and 8; [`GenerateError::FewRhymes`].
     pub fn verse(
@@ -52,8 +62,28 @@ impl Task {
         rules: &Rules,
         vocabulary: &Vocabulary,
     ) -> Result<Self, GenerateError> {
-        let verse = Verse::new(template, rules, vocabulary)?;
-        Ok(Self { verse: Some(Arc::new(verse)), ..Self::open() })
+        Self::verse_with(template, rules, &[], vocabulary)
+    }
+
+    /// [`verse`](Self::verse) with each of `words` somewhere in it, whole and within a line. The model chooses the
+    /// places.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verse`](Self::verse); [`GenerateError::Empty`] if a word is; [`GenerateError::LongWord`] if one is
+    /// longer than a line; [`GenerateError::NoPlace`] if the poem has no places for all of them.
+    pub fn verse_with(
+        template: &Template,
+        rules: &Rules,
+        words: &[&str],
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, GenerateError> {
+        let plan = Plan::new(template, rules, words, vocabulary)?;
+        let absent = template.fixed().filter(|(.., c)| vocabulary.id(*c).is_none());
+        // The newline before the poem has the first place.
+        let place = |(line, column, _)| 1 + template.layout().position(line, column);
+        let stand_ins = absent.map(place).collect();
+        Ok(Self { plan: Some(plan), stand_ins, ..Self::open() })
     }
 
     /// Writes the lines of `layout` freely.
@@ -99,10 +129,10 @@ impl Task {
     pub(crate) fn check(&self, context: usize) -> Result<(), GenerateError> {
         // The newline takes a position; the last character takes none, as nothing follows it.
         let characters = self.characters().unwrap_or(0);
-        if let Some(verse) = &self.verse
+        if let Some(plan) = &self.plan
             && characters > context
         {
-            let lines = verse.layout.lines();
+            let lines = plan.verse().layout.lines();
             return Err(GenerateError::TooLong { lines, characters, context });
         }
         let length = self.prompt.len();
@@ -119,12 +149,12 @@ impl Task {
 
     /// The fixed characters that the rules were relaxed for.
     pub fn exemptions(&self) -> &[Exemption] {
-        self.verse.as_ref().map_or(&[], |verse| &verse.exemptions)
+        self.plan.as_ref().map_or(&[], |plan| &plan.verse().exemptions)
     }
 
     /// Count of characters and marks of the poem; `None` without a fixed layout.
     pub(crate) fn characters(&self) -> Option<usize> {
-        Some(self.verse.as_ref()?.layout.char_count())
+        Some(self.plan.as_ref()?.verse().layout.char_count())
     }
 
     /// The tokens that may follow `history`, which begins with the prompt; `None` if all may.
@@ -133,8 +163,50 @@ impl Task {
     ///
     /// [`GenerateError::NothingAllowed`] if none may.
     pub(crate) fn mask(&self, history: &[TokenId]) -> Result<Option<Mask>, GenerateError> {
-        let verse = self.verse.as_ref();
-        verse.map(|verse| verse.mask(poem(history))).transpose()
+        let plan = self.plan.as_ref();
+        plan.map(|plan| plan.mask(poem(&self.compared(history)))).transpose()
+    }
+
+    /// The tokens of `history` as rules compare them with others: the newline for each stand-in, since the poem
+    /// has another character there.
+    pub(crate) fn compared<'a>(&self, history: &'a [TokenId]) -> Cow<'a, [TokenId]> {
+        let mut compared = Cow::Borrowed(history);
+        for place in self.stand_ins.iter().take_while(|place| **place < history.len()) {
+            compared.to_mut()[*place] = NEWLINE;
+        }
+        compared
+    }
+
+    /// Decides which word begins after `history`, if any: by chance, or without a seed the likelier.
+    pub(crate) fn choose_word(&mut self, history: &[TokenId], logits: &[f32], seed: Option<u64>) {
+        let compared = self.compared(history).into_owned();
+        if let Some(plan) = &mut self.plan {
+            plan.choose(poem(&compared), logits, seed);
+        }
+    }
+
+    /// All decisions about the words after `history`, with the logarithms of their chances.
+    pub(crate) fn branches(&self, history: &[TokenId], logits: &[f32]) -> Vec<(Self, f64)> {
+        let Some(plan) = &self.plan else {
+            return vec![(self.clone(), 0.0)];
+        };
+        let branches = plan.branches(poem(&self.compared(history)), logits).into_iter();
+        branches.map(|(plan, chance)| (Self { plan: Some(plan), ..self.clone() }, chance)).collect()
+    }
+
+    /// Whether the character after `history` belongs to a word and was not given otherwise.
+    pub(crate) fn is_word(&self, history: &[TokenId]) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.is_word(poem(history).len()))
+    }
+
+    /// Whether a word whose place was chosen begins after `history`.
+    pub(crate) fn begins_word(&self, history: &[TokenId]) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.begins(poem(history).len()))
+    }
+
+    /// The place of each word that `history` has or begins.
+    pub(crate) fn word_places(&self, history: &[TokenId]) -> Vec<Option<WordPlace>> {
+        self.plan.as_ref().map_or(Vec::new(), |plan| plan.places(poem(history).len()))
     }
 
     /// Whether `history`, which begins with the prompt, has all lines of the layout, with or
@@ -211,6 +283,33 @@ mod tests {
         };
         assert_eq!((dead_end.rule, dead_end.left), (Rule::Form, 5));
         assert_eq!(dead_end.others, []);
+    }
+
+    #[test]
+    fn a_stand_in_is_read_and_compared_with_nothing() {
+        let vocabulary = Vocabulary::from_texts(["玉流楼月日"]);
+        let id = |c| vocabulary.id(c).unwrap();
+        let task = Task::continuation("玥玉", &vocabulary).unwrap();
+        assert_eq!(task.prompt(), [NEWLINE, id('玉'), id('玉')]);
+        assert_eq!(*task.compared(task.prompt()), [NEWLINE, NEWLINE, id('玉')]);
+        let message = Task::continuation("汐𠮷", &vocabulary).err().unwrap().to_string();
+        assert!(message.contains("`汐`") && message.contains("`𠮷`"), "{message}");
+
+        let rules = Rules { no_repeat: true, ..Rules::default() };
+        let template = Template::parse("玥**玥*。").unwrap();
+        let task = Task::verse(&template, &rules, &vocabulary).unwrap();
+        let allowed = |history: &[TokenId]| {
+            let mask = task.mask(history).unwrap().unwrap();
+            vocabulary.decode(&mask.tokens().collect::<Vec<_>>()).unwrap()
+        };
+        let mut history = vec![NEWLINE];
+        for (wanted, next) in
+            [("玉", '玉'), ("日月楼流玉", '玉'), ("日月楼流玉", '月'), ("玉", '玉')]
+        {
+            assert_eq!(allowed(&history), wanted);
+            history.push(id(next));
+        }
+        assert_eq!(allowed(&history), "日楼流");
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub struct Judging<'a> {
 /// Judges a whole poem in simplified characters, by 王力《诗词格律》, and saves no wrong tone in the next line.
 /// `None` if it has no strict form ([`Form::of`]).
 ///
-/// Any reading of a character counts, and a character that the table lacks has all readings. Positions 2, 4, 6 and
+/// Any reading of a character counts ([`Readings::of_given`]), and a character that the tables lack has all readings.
+/// Positions 2, 4, 6 and
 /// the ends of the lines are compared with the four sequences. The best sequence has the fewest wrong tones; among
 /// equals the fewest saved ones; then a first line that rhymes as the poem's does; then the largest share of the
 /// corpus.
@@ -70,6 +71,7 @@ pub fn check_by(poem: &str, judging: Judging) -> Option<Verdict> {
             .map(|((line, fit), faults)| LineVerdict {
                 line_type: fit.line_type,
                 tones: line.tones,
+                modern: line.modern,
                 wrong: fit.wrong,
                 special: fit.special,
                 faults,
@@ -91,12 +93,18 @@ fn ends(poem: &str) -> Vec<char> {
 struct Line {
     length: LineLength,
     tones: Vec<Option<ToneSet>>,
+    /// The positions, counted from 1, of the characters with the tone of a modern pronunciation.
+    modern: Vec<usize>,
 }
 
 impl Line {
     fn read(text: &str, length: LineLength) -> Self {
-        let tones = text.chars().map(|c| Readings::of(c).map(Readings::tones)).collect();
-        Self { length, tones }
+        let readings: Vec<_> = text.chars().map(Readings::of_given).collect();
+        let is_modern = |readings: &Option<&Readings>| readings.is_some_and(Readings::is_modern);
+        let modern = (1..).zip(&readings).filter(|(_, readings)| is_modern(readings));
+        let modern = modern.map(|(position, _)| position).collect();
+        let tones = readings.iter().map(|readings| readings.map(Readings::tones)).collect();
+        Self { length, tones, modern }
     }
 
     /// The tones that the character at `position`, counted from 1, can have.

@@ -14,6 +14,7 @@
 //! assert!(check("白日依山尽").is_none());
 //! ```
 
+mod absent_characters;
 mod checker;
 mod error;
 mod form;
@@ -31,6 +32,7 @@ mod template;
 mod tone;
 mod verdict;
 
+pub use absent_characters::stand_in;
 pub use checker::{Judging, check, check_by};
 pub use error::ProsodyError;
 pub use form::{COMMA, FULL_STOP, Form, LineLength, is_han};

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use crate::{RhymeGroup, Tone, ToneSet};
+use crate::{RhymeGroup, Tone, ToneSet, absent_characters::modern_tone};
 
 /// A head line, then one row per character: the character, its count in the corpus, its readings, the share of level
 /// use, the source. `data/README.md` names the sources.
@@ -11,6 +11,14 @@ const TABLE: &str = include_str!("../../../data/prosody.tsv");
 static READINGS: LazyLock<HashMap<char, Readings>> = LazyLock::new(|| {
     let rows = TABLE.lines().skip(1).map(parse_row);
     rows.map(|row| row.expect("the table is compiled in, and a test reads it")).collect()
+});
+
+/// Those of a character whose modern pronunciation is level, and of one whose pronunciation is oblique.
+static MODERN: LazyLock<[Readings; 2]> = LazyLock::new(|| {
+    [Tone::Level, Tone::Oblique].map(|tone| {
+        let readings = vec![Reading { tone, group: None }];
+        Readings { any: readings.clone(), usual: readings, is_modern: true }
+    })
 });
 
 /// A way to read a character.
@@ -27,13 +35,39 @@ pub struct Reading {
 pub struct Readings {
     any: Vec<Reading>,
     usual: Vec<Reading>,
+    is_modern: bool,
 }
 
 impl Readings {
-    /// The readings of `c`, a simplified character; `None` if the table lacks it. The checker
-    /// accepts such a character as any reading, and it is never chosen for a poem.
+    /// The readings of `c`, a simplified character, in the rhyme books and in verse; `None` if the table lacks it.
+    /// Such a character is never chosen for a poem by the rules.
     pub fn of(c: char) -> Option<&'static Self> {
         READINGS.get(&c)
+    }
+
+    /// The readings of a character that was given, or that is judged: those of [`of`](Self::of), or else the tone of
+    /// a modern pronunciation, which has no rhyme group. `None` for a character without either: it counts as any
+    /// reading.
+    pub fn of_given(c: char) -> Option<&'static Self> {
+        let [level, oblique] = &*MODERN;
+        Self::of(c).or_else(|| match modern_tone(c)? {
+            Tone::Level => Some(level),
+            Tone::Oblique => Some(oblique),
+        })
+    }
+
+    /// Whether these are the tone of a modern pronunciation, not readings of a rhyme book.
+    pub fn is_modern(&self) -> bool {
+        self.is_modern
+    }
+
+    /// Whether any reading rhymes in this group. A modern level one may rhyme in any.
+    pub fn can_rhyme(&self, group: RhymeGroup) -> bool {
+        let rhymes = |reading: &Reading| match reading.group {
+            Some(own) => own == group,
+            None => self.is_modern && reading.tone == Tone::Level,
+        };
+        self.any.iter().any(rhymes)
     }
 
     /// Every reading, the commonest first. A poem is judged by these.
@@ -82,7 +116,7 @@ fn parse_row(row: &str) -> Option<(char, Readings)> {
     };
     let mut usual = any.clone();
     usual.retain(|reading| is_usual(reading.tone));
-    Some((character, Readings { any, usual }))
+    Some((character, Readings { any, usual, is_modern: false }))
 }
 
 /// `平尤` is level and in group 尤; `入物`, `仄?` are oblique; the group of `平?` is not known.
@@ -126,6 +160,24 @@ mod tests {
         assert_eq!(of('不').any(), [level("尤"), OBLIQUE]);
         assert_eq!(of('月').any(), [OBLIQUE]);
         assert_eq!(of('看').tones(), ToneSet::ANY);
+    }
+
+    #[test]
+    fn characters_that_verse_lacks_have_modern_tones_where_they_are_given() {
+        for (c, tone) in [('妈', Tone::Level), ('玥', Tone::Oblique)] {
+            assert_eq!(Readings::of(c), None, "{c}");
+            let modern = Readings::of_given(c).unwrap();
+            assert!(modern.is_modern());
+            assert_eq!((modern.tones(), modern.usual_tones()), (tone.into(), tone.into()));
+            let rhymes = RhymeGroup::all().filter(|group| modern.can_rhyme(*group)).count();
+            assert_eq!(rhymes, if tone == Tone::Level { 30 } else { 0 }, "{c}");
+        }
+        assert_eq!(Readings::of_given('人'), Readings::of('人'));
+        assert!(!of('人').is_modern());
+        let rhymes = |c| of(c).can_rhyme("真".parse().unwrap());
+        assert!(rhymes('人') && !rhymes('流') && !rhymes('月'));
+        // No table has a pronunciation of the first, and of the second none has the tone.
+        assert_eq!((Readings::of_given('𠮷'), Readings::of_given('㐂')), (None, None));
     }
 
     #[test]

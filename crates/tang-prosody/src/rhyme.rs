@@ -30,10 +30,14 @@ impl<'a> Rhyme<'a> {
         Self { ends, written, group }
     }
 
-    /// Whether line `line`, counted from 0, ends in the group, or in a character that is not known.
+    /// Whether line `line`, counted from 0, ends in the group, or in a character whose rhyme is not known. Without a
+    /// group, that is so for every even line of a poem that rhymes.
     pub(crate) fn holds(&self, line: usize) -> bool {
-        let end = self.ends[line];
-        self.group.is_some_and(|group| Readings::of(end).is_none() || rank(end, group).is_some())
+        let Some(readings) = Readings::of_given(self.ends[line]) else { return true };
+        match self.group {
+            Some(group) => readings.can_rhyme(group),
+            None => RhymeGroup::all().any(|group| readings.can_rhyme(group)),
+        }
     }
 
     /// Whether line `line`, an even one counted from 1, ends in the same original character as an

@@ -92,6 +92,26 @@ impl Template {
         is_han(character) || FREE.contains(&character) || closes_line(character)
     }
 
+    /// The template with these characters side by side from `position` of the text on; `None` if a mark is there or
+    /// another character is fixed.
+    pub fn with(&self, position: usize, characters: &[char]) -> Option<Self> {
+        let mut template = self.clone();
+        for (position, character) in (position..).zip(characters) {
+            let is_han = matches!(self.layout.slot(position), Slot::Han { .. });
+            if !is_han || self.fixed[position].is_some_and(|fixed| fixed != *character) {
+                return None;
+            }
+            template.fixed[position] = Some(*character);
+        }
+        Some(template)
+    }
+
+    /// The first position of these characters, fixed side by side in one line.
+    pub fn find(&self, characters: &[char]) -> Option<usize> {
+        let mut windows = self.fixed.windows(characters.len());
+        windows.position(|window| window.iter().flatten().eq(characters) && !window.contains(&None))
+    }
+
     /// The lines.
     pub fn layout(&self) -> Layout {
         self.layout
@@ -149,6 +169,27 @@ mod tests {
             assert_eq!(drawn(&template), wanted);
             assert_eq!(Template::parse(wanted).unwrap(), template);
         }
+    }
+
+    #[test]
+    fn a_word_is_added_within_a_line_and_found() {
+        let template = Template::parse("春****，眠****。").unwrap();
+        let word = ['春', '风'];
+        for (position, wanted) in [
+            (0, Some("春风***，眠****。")),
+            (3, Some("春**春风，眠****。")),
+            (4, None),
+            (5, None),
+            (6, None),
+            (10, None),
+            (9, Some("春****，眠**春风。")),
+        ] {
+            let added = template.with(position, &word);
+            assert_eq!(added.as_ref().map(drawn).as_deref(), wanted, "{position}");
+            assert_eq!(added.and_then(|added| added.find(&word)), wanted.map(|_| position));
+        }
+        assert_eq!((template.find(&word), template.find(&['眠'])), (None, Some(6)));
+        assert_eq!(template.find(&['春', '眠']), None, "not across a mark");
     }
 
     #[test]

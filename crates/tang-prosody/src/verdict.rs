@@ -100,6 +100,9 @@ pub struct LineVerdict {
     pub line_type: LineType,
     /// The tones of each character by any of its readings; `None` if it is not known.
     pub tones: Vec<Option<ToneSet>>,
+    /// The positions, counted from 1, of the characters that no rhyme book has: their tones are those of a modern
+    /// pronunciation, and a level one of them rhymes with any group.
+    pub modern: Vec<usize>,
     /// The positions of wrong tones, counted from 1 as in 二四六分明.
     pub wrong: Vec<usize>,
     /// Whether it is right as the special line of type B, 平平仄平仄.
@@ -119,9 +122,10 @@ impl Verdict {
         Fault::ALL.into_iter().filter(|fault| self.has(*fault))
     }
 
-    /// Whether the even lines share a level rhyme group, and no rhyme character comes twice.
+    /// Whether the even lines share a level rhyme group, as far as their rhymes are known, and no rhyme character
+    /// comes twice.
     pub fn rhymes(&self) -> bool {
-        self.rhyme.is_some() && !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
+        !self.has(Fault::OffRhyme) && !self.has(Fault::SameRhyme)
     }
 
     /// Whether positions 2, 4, 6 and the ends of all lines follow the sequence, or are saved. Then no couplet is 失对
@@ -141,7 +145,7 @@ impl Verdict {
         self.passes() && !forgiven.into_iter().any(|fault| self.has(fault))
     }
 
-    /// Count of characters that the table lacks. They count as any tone and any rhyme.
+    /// Count of characters that the tables lack. They count as any tone and any rhyme.
     pub fn unknown(&self) -> usize {
         self.tones().filter(Option::is_none).count()
     }

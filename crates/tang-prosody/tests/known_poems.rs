@@ -154,13 +154,39 @@ fn each_fault_is_found_alone() {
 #[test]
 fn what_is_not_known_stands_for_all_and_is_counted() {
     let poem = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
-    // 龘 is no character of the corpus.
-    let unknown = verdict(&poem.replace("黄河", "黄龘").replace('楼', "龘"));
+    // No table has 𠮷.
+    let unknown = verdict(&poem.replace("黄河", "黄𠮷").replace('楼', "𠮷"));
     assert_eq!(unknown.unknown(), 2);
     assert!(unknown.passes_strictly());
     assert_eq!(verdict(poem).unknown(), 0);
     // 更 and 上 are level or oblique by the table, and so are others.
     assert!(verdict(poem).two_tone() > 0);
+}
+
+/// No rhyme book has 妈 and 们, which are level today, and 玥, which is oblique.
+#[test]
+fn what_only_a_modern_pronunciation_has_keeps_its_tone_and_may_rhyme() {
+    let poem = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
+    let level = verdict(&poem.replace("黄河", "妈河").replace('楼', "们"));
+    assert!(level.passes_strictly() && level.unknown() == 0);
+    assert_eq!(level.lines[1].modern, [1]);
+    assert_eq!(level.lines[3].modern, [5]);
+    assert_eq!(
+        faults(&verdict(&poem.replace("黄河", "黄玥"))),
+        [(2, vec![Fault::Tone, Fault::Dui]), (3, vec![Fault::Nian])]
+    );
+    let oblique = verdict(&poem.replace('楼', "玥"));
+    assert_eq!(faults(&oblique), [(4, vec![Fault::Tone, Fault::OffRhyme])]);
+    // No group is known, so none is broken.
+    let rhymes = |poem: &str| {
+        let verdict = verdict(poem);
+        (verdict.rhyme, verdict.rhymes())
+    };
+    let poem = poem.replace('流', "妈");
+    assert_eq!(rhymes(&poem.replace('楼', "们")), (None, true));
+    assert_eq!(rhymes(&poem.replace('楼', "妈")), (None, false));
+    assert_eq!(rhymes(&poem.replace('楼', "玥")), (None, false));
+    assert_eq!(rhymes(&poem.replace('楼', "月")), (None, false));
 }
 
 #[test]

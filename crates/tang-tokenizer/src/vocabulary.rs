@@ -116,10 +116,23 @@ impl Vocabulary {
     ///
     /// [`TokenizerError::UnknownCharacters`] for those that the vocabulary lacks: there is no unknown token.
     pub fn encode(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
-        let ids: Option<Vec<TokenId>> = text.chars().map(|c| self.id(c)).collect();
-        ids.ok_or_else(|| TokenizerError::UnknownCharacters {
-            characters: PlacedCharacter::all_in(text, |c| self.id(c).is_none()),
-        })
+        encode_by(text, |c| self.id(c))
+    }
+
+    /// The id that a model reads for a given character: its own, or else that of its
+    /// [stand-in](tang_prosody::stand_in); `None` if the vocabulary lacks both.
+    pub fn given_id(&self, character: char) -> Option<TokenId> {
+        self.id(character).or_else(|| self.id(tang_prosody::stand_in(character)?))
+    }
+
+    /// [`encode`](Self::encode) for a given text: its characters that the vocabulary lacks are read by their
+    /// stand-ins. The ids say nothing of the characters themselves, so the caller keeps the text to print it.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenizerError::UnknownCharacters`] for those without a stand-in in the vocabulary.
+    pub fn encode_given(&self, text: &str) -> Result<Vec<TokenId>, TokenizerError> {
+        encode_by(text, |c| self.given_id(c))
     }
 
     /// The text of these ids.
@@ -138,6 +151,16 @@ impl Vocabulary {
     pub fn fingerprint(&self) -> String {
         sha256_hex(self.chars.iter().collect::<String>())
     }
+}
+
+fn encode_by(
+    text: &str,
+    id: impl Fn(char) -> Option<TokenId>,
+) -> Result<Vec<TokenId>, TokenizerError> {
+    let ids: Option<Vec<TokenId>> = text.chars().map(&id).collect();
+    ids.ok_or_else(|| TokenizerError::UnknownCharacters {
+        characters: PlacedCharacter::all_in(text, |c| id(c).is_none()),
+    })
 }
 
 #[cfg(test)]
@@ -172,6 +195,18 @@ mod tests {
         assert_eq!((ids[0], ids[5], ids[10]), (NEWLINE, COMMA_ID, FULL_STOP_ID));
         assert_eq!(vocabulary.decode(&ids).unwrap(), text);
         assert!(vocabulary.encode("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_given_character_is_read_by_its_stand_in() {
+        let vocabulary = Vocabulary::from_texts(["玉女妈"]);
+        let (jade, mother) = (vocabulary.id('玉').unwrap(), vocabulary.id('妈').unwrap());
+        assert_eq!(vocabulary.encode_given("玥玉妈，").unwrap(), [jade, jade, mother, COMMA_ID]);
+        assert!(vocabulary.encode("玥").is_err());
+        // The vocabulary lacks the stand-in of the second, and the third has none.
+        assert_eq!("玥晗𠮷".chars().filter(|c| vocabulary.given_id(*c).is_none()).count(), 2);
+        let message = vocabulary.encode_given("玥晗𠮷").unwrap_err().to_string();
+        assert!(message.starts_with("character 2 of the text, `晗` (U+6657), and"), "{message}");
     }
 
     #[test]

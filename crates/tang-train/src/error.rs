@@ -49,6 +49,9 @@ pub enum TrainError {
     /// There is nothing to train on.
     #[error("there is no poem to train on: use a larger corpus")]
     NoPoem,
+    /// The steps on Song poems have none.
+    #[error("the corpus has no Song poems to train on")]
+    NoSong,
     /// The folder has a run already.
     #[error("{0} holds a training run already: resume it, or name another folder")]
     RunExists(PathBuf),

@@ -7,6 +7,7 @@ pub(crate) mod head_loss;
 mod moments;
 mod optimizer;
 pub(crate) mod schedule;
+mod sound_classes;
 mod training_state;
 
 use std::{path::Path, sync::Arc, time::Instant};
@@ -24,7 +25,8 @@ use self::{
     evaluation::{Evaluation, evaluate},
     gradients::{batch_gradients, clip_global_norm},
     optimizer::optimizer,
-    schedule::learning_rate,
+    schedule::{learning_rate, rhyme_weight},
+    sound_classes::SoundClasses,
     training_state::{Progress, TrainingState},
 };
 use crate::{TrainConfig, TrainError};
@@ -50,7 +52,9 @@ pub(crate) struct Learner {
     pub(crate) progress: Progress,
     model: Transformer,
     optimizer: ModuleOptimizer,
-    batches: Batches,
+    /// Batches of Song and Tang poems, if steps learn from both.
+    song: Option<Batches>,
+    tang: Batches,
     pub(crate) vocabulary: Vocabulary,
     validation: Vec<String>,
 }
@@ -71,7 +75,7 @@ impl Learner {
         let progress = Progress {
             train: config,
             model,
-            corpus: corpus_sha256(split),
+            corpus: corpus_sha256(split, &config),
             step: 0,
             train_seconds: 0.0,
             tokens: 0,
@@ -83,8 +87,9 @@ impl Learner {
 
     /// Goes on from the state in a file.
     pub(crate) fn resume(path: &Path, split: &Split, device: &Device) -> Result<Self, TrainError> {
-        let (vocabulary, got) = (split.vocabulary(), corpus_sha256(split));
+        let vocabulary = split.vocabulary();
         let check = |progress: &Progress| {
+            let got = corpus_sha256(split, &progress.train);
             if got != progress.corpus {
                 let wanted = progress.corpus.clone();
                 return Err(TrainError::OtherCorpus { wanted, got });
@@ -116,11 +121,24 @@ impl Learner {
         let (config, context) = (progress.train, progress.model.context);
         // A poem that does not fit is found now and not at the first evaluation.
         group_by_length(&split.validation, &vocabulary, context)?;
-        let batches = Batches::new(&split.train, &vocabulary, context, &config)?;
+        let batches = |poems: &[String]| Batches::new(poems, &vocabulary, context, &config);
+        let song = if config.song_steps > 0 {
+            if split.song.is_empty() {
+                return Err(TrainError::NoSong);
+            }
+            Some(batches(&[&split.song[..], &split.train, &split.train].concat())?)
+        } else {
+            None
+        };
         Ok(Self {
             model: Transformer::new(progress.model, weights, &with_gradients(device))?,
-            optimizer: optimizer(&progress.model, config.weight_decay),
-            batches,
+            optimizer: optimizer(
+                &progress.model,
+                config.weight_decay,
+                SoundClasses::new(&vocabulary),
+            ),
+            song,
+            tang: batches(&split.train)?,
             validation: split.validation.clone(),
             vocabulary,
             progress,
@@ -129,13 +147,24 @@ impl Learner {
 
     /// Steps in one pass over the training poems.
     pub(crate) fn steps_per_epoch(&self) -> usize {
-        self.batches.per_epoch()
+        self.tang.per_epoch()
     }
 
     /// Characters that the steps left will train on; see [`Batches::tokens`].
     pub(crate) fn tokens_left(&mut self) -> u64 {
         let Progress { step, train, .. } = &self.progress;
-        self.batches.tokens(step + 1, train.steps - step)
+        let with_song = train.song_steps.saturating_sub(*step);
+        let song = self.song.as_mut().map_or(0, |song| song.tokens(step + 1, with_song));
+        let first = step.saturating_sub(train.song_steps) + 1;
+        song.saturating_add(self.tang.tokens(first, train.steps - step - with_song))
+    }
+
+    /// Whether these are counted, and not estimated.
+    pub(crate) fn counts_tokens_left(&self) -> bool {
+        let Progress { step, train, .. } = &self.progress;
+        let with_song = train.song_steps.saturating_sub(*step);
+        let song = self.song.as_ref().is_none_or(|song| song.counts(with_song));
+        song && self.tang.counts(train.steps - step - with_song)
     }
 
     /// The next step.
@@ -147,13 +176,17 @@ impl Learner {
     pub(crate) fn step(&mut self) -> Result<StepReport, TrainError> {
         let started = Instant::now();
         let step = self.progress.step + 1;
-        let batch = self.batches.load(step);
         let config = &self.progress.train;
+        let (batch, share) = match &mut self.song {
+            Some(song) if step <= config.song_steps => (song.load(step), 0.0),
+            _ => (self.tang.load(step - config.song_steps), config.dropout),
+        };
         let dropout = |part| {
             let stream = step * STREAMS_PER_STEP + part;
-            Dropout::new(config.dropout, config.seed, stream as u64)
+            Dropout::new(share, config.seed, stream as u64)
         };
-        let (nats_per_char, mut gradients) = batch_gradients(&self.model, batch, dropout)?;
+        let (nats_per_char, mut gradients) =
+            batch_gradients(&self.model, batch, rhyme_weight(config, step), dropout)?;
         let gradient_norm = clip_global_norm(&self.model, &mut gradients, config.max_gradient_norm);
         if !(nats_per_char.is_finite() && gradient_norm.is_finite()) {
             return Err(TrainError::Diverged { step, loss: nats_per_char, gradient_norm });
@@ -205,9 +238,14 @@ impl Learner {
     }
 }
 
-fn corpus_sha256(split: &Split) -> String {
-    // No poem has a newline: one separates poems, and an empty line the two lists.
-    sha256_hex([split.train.join("\n"), split.validation.join("\n")].join("\n\n"))
+/// SHA-256 of the poems of a run.
+fn corpus_sha256(split: &Split, config: &TrainConfig) -> String {
+    let mut lists = vec![&split.train, &split.validation];
+    if config.song_steps > 0 {
+        lists.push(&split.song);
+    }
+    // No poem has a newline: one separates poems, and an empty line the lists.
+    sha256_hex(lists.into_iter().map(|poems| poems.join("\n")).collect::<Vec<_>>().join("\n\n"))
 }
 
 #[cfg(test)]
@@ -221,6 +259,7 @@ mod tests {
         Split {
             train: vec!["春眠不觉晓".to_owned(), "处处闻啼鸟".to_owned()],
             validation: vec!["夜来风雨声".to_owned()],
+            ..Split::default()
         }
     }
 

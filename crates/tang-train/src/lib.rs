@@ -12,6 +12,7 @@
 //! let split = Split {
 //!     train: vec![poem("春眠不觉晓"), poem("处处闻啼鸟"), poem("夜来风雨声")],
 //!     validation: vec![poem("花落知多少")],
+//!     song: Vec::new(),
 //! };
 //! let config = TrainConfig { steps: 100, batch_tokens: 48, ..Preset::Quick.config() };
 //! let model = ModelConfig { layers: 1, context: 24, ..ModelConfig::tang_4l(0) };

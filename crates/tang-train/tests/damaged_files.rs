@@ -12,7 +12,7 @@ use flate2::{Compression, write::GzEncoder};
 use mutator::{Mutator, attack, peak_mebibytes};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use tang_checkpoint::{Family, ModelConfig, ModelFolder, Weights};
-use tang_corpus::{Corpus, CorpusFolder, Split};
+use tang_corpus::{Collections, Corpus, CorpusFolder, Split};
 use tang_engine::{Engine, Threads};
 use tang_model::device;
 use tang_tokenizer::Vocabulary;
@@ -219,7 +219,7 @@ fn vocabularies() {
 
 /// Reads a source of poems.
 fn read_corpus(path: &Path) -> Result<(), String> {
-    let corpus = Corpus::read(path, &mut |_| {}).map_err(|e| e.to_string())?;
+    let corpus = Corpus::read(path, Collections::Tang, &mut |_| {}).map_err(|e| e.to_string())?;
     Split::of(&corpus.poems).map(drop).map_err(|e| e.to_string())
 }
 

@@ -21,6 +21,7 @@ fn split() -> Split {
     Split {
         train: vec!["春眠不觉晓".to_owned(), "处处闻啼鸟".to_owned()],
         validation: vec!["夜来风雨声".to_owned()],
+        ..Split::default()
     }
 }
 

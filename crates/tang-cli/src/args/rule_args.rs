@@ -1,15 +1,22 @@
-//! The flags that say which rules a poem keeps.
+//! The flags that say which rules a poem keeps, and which words it has.
 
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use tang_generate::{Exemption, GenerateError, Rules, Task, Wanted};
-use tang_prosody::{LineSequence, RhymeGroup, Template};
+use tang_prosody::{LineSequence, RhymeGroup, Template, is_han};
 
-use crate::{input::Given, model::LoadedModel, output::note};
+use crate::{
+    input::{Given, UserText},
+    model::LoadedModel,
+    output::{Assignment, Breaks, note},
+};
 
-/// Rhyme, tones, repetitions.
+/// The most words that a poem can be asked to have.
+const MAX_WORDS: usize = 4;
+
+/// Rhyme, tones, repetitions, words.
 #[derive(Args)]
 pub struct RuleArgs {
     /// Let the even lines rhyme: auto, or a group of 平水韻 by its first character, such as 尤
@@ -30,6 +37,9 @@ pub struct RuleArgs {
     /// Exempt a given character from a rule that it breaks, with a note, instead of an error
     #[arg(long)]
     relax: bool,
+    /// Have this character or word somewhere in the poem, within a line, where the model likes it; up to 4 times
+    #[arg(long, value_name = "WORD")]
+    include: Vec<String>,
 }
 
 impl RuleArgs {
@@ -49,14 +59,29 @@ impl RuleArgs {
         rules.tones.is_some() || rules.rhyme.is_some()
     }
 
-    /// The task of writing `template` under these rules. Notes and errors about exempted characters name them
-    /// as they were typed.
-    pub fn task(&self, template: &Template, given: &Given, loaded: &LoadedModel) -> Result<Task> {
+    /// Writing `template` under these rules and with these words. Notes and errors about exempted characters name
+    /// them as they were typed.
+    pub fn assignment(
+        &self,
+        template: &Template,
+        given: Given,
+        breaks: Breaks,
+        loaded: &LoadedModel,
+    ) -> Result<Assignment> {
         let typed = |exemption: &Exemption| {
             let place = template.layout().position(exemption.line, exemption.column);
             Exemption { character: given.typed(place).unwrap_or(exemption.character), ..*exemption }
         };
-        let task = Task::verse(template, &self.rules(), &loaded.vocabulary)
+        let words: Vec<UserText> = self.include.iter().map(|word| UserText::new(word)).collect();
+        let read = words.iter().map(|word| self.read_word(word, loaded));
+        let read: Vec<String> = read.collect::<Result<_>>()?;
+        let count = words.len();
+        ensure!(
+            count <= MAX_WORDS,
+            "--include can be given {MAX_WORDS} times, and is {count} times"
+        );
+        let read: Vec<&str> = read.iter().map(String::as_str).collect();
+        let task = Task::verse_with(template, &self.rules(), &read, &loaded.vocabulary)
             .and_then(|task| task.fit(loaded.context()));
         let task = task.map_err(|error| match error {
             GenerateError::Unkept { exemptions } => {
@@ -67,7 +92,14 @@ impl RuleArgs {
         for exemption in task.exemptions().iter().map(typed) {
             note(format_args!("relaxed: {exemption}"));
         }
-        Ok(task)
+        Ok(Assignment { task, given, words, breaks })
+    }
+
+    /// A word as the model reads it.
+    fn read_word(&self, word: &UserText, loaded: &LoadedModel) -> Result<String> {
+        ensure!(word.len() > 0, "--include is empty: give a character or a word");
+        let read = word.read_lines(is_han, self.sounds(), &loaded.vocabulary);
+        read.map_err(|error| anyhow!("--include {}: {error}", word.typed().collect::<String>()))
     }
 }
 

@@ -7,7 +7,7 @@ use tang_prosody::{Form, Layout, LineLength, Template, is_han};
 use crate::{
     args::{RuleArgs, SamplingArgs},
     input::{Given, UserText},
-    output::{Assignment, Breaks, write_poems},
+    output::{Breaks, write_poems},
 };
 
 /// The most lines that a poem may have.
@@ -17,7 +17,7 @@ const MAX_HEADS: usize = 16;
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang acrostic 春眠不觉 --line 5")]
 pub struct Options {
-    /// One character per line, 1 to 16
+    /// One character per line, 1 to 16; for one outside its vocabulary, such as 玥, the model reads a stand-in
     heads: String,
     /// Place of each character in its line, counted from 1: 1 is 藏头, the last 藏尾
     #[arg(long, value_name = "PLACE", default_value_t = 1, value_parser = place)]
@@ -47,12 +47,8 @@ pub fn run(options: &Options) -> Result<()> {
     let loaded = options.sampling.checkpoint.open()?;
     let read = heads.read_lines(is_han, options.rules.sounds(), &loaded.vocabulary)?;
     let template = Template::acrostic(&read, layout, column)?;
-    let given = Given::fixed(heads, &template);
-    let assignment = Assignment {
-        task: options.rules.task(&template, &given, &loaded)?,
-        given,
-        breaks: Breaks::Lines,
-    };
+    let given = Given::fixed(heads, &read, &template);
+    let assignment = options.rules.assignment(&template, given, Breaks::Lines, &loaded)?;
     write_poems(&assignment, &loaded, &options.sampling)
 }
 

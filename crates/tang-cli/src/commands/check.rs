@@ -33,6 +33,9 @@ positions (place), of couplets (对, 粘), of the lines that break a rule (孤�
 对句救; the last column is 'both' with it. The exit code is 0 if all poems pass, 1 if one does not, 2 if
 none can be read.
 
+A character that no rhyme book has, such as 妈, has the tone of a modern pronunciation; a level one rhymes
+with any group. Such characters are listed below their poem.
+
 Lines may be closed by any mark or by the ends of equally long rows. Titles and authors above a poem, notes
 in brackets and numbers are left out. Where a text is no poem, its line and character are named.
 

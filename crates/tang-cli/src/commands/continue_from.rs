@@ -27,7 +27,8 @@ pub fn run(options: &Options) -> Result<()> {
     let read = text.read(&loaded.vocabulary)?;
     let assignment = Assignment {
         task: Task::continuation(&read, &loaded.vocabulary)?,
-        given: Given::opening(text),
+        given: Given::opening(text, &read),
+        words: Vec::new(),
         breaks: Breaks::Couplets,
     };
     write_poems(&assignment, &loaded, &options.sampling)

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use tang_corpus::{CorpusError, CorpusFolder, Statistics};
+use tang_corpus::{Collections, CorpusError, CorpusFolder, Statistics};
 
 use crate::{
     input::{CORPUS_FOLDER, build_corpus},
@@ -23,6 +23,9 @@ pub struct Options {
     /// fetched with npm if not given
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
+    /// Another collection beside the Tang poems, for `tang train --preset song`
+    #[arg(long, value_name = "COLLECTION", value_parser = ["song"])]
+    with: Option<String>,
     /// Folder of the corpus
     #[arg(long, value_name = "DIR", default_value = CORPUS_FOLDER)]
     out: PathBuf,
@@ -32,8 +35,17 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<()> {
     let folder = CorpusFolder::new(&options.out);
     let from = options.from.as_deref();
-    let poems = match (from, folder.open().and_then(|_| folder.poems())) {
-        (None, Ok(poems)) => {
+    let collections = match options.with {
+        Some(_) => Collections::TangAndSong,
+        None => Collections::Tang,
+    };
+    let there = folder.open().and_then(|split| Ok((folder.poems()?, !split.song.is_empty())));
+    let build = |same| build_corpus(from, collections, &folder, same, &StopRequest::watch()?);
+    let poems = match (from, there) {
+        (None, Ok((poems, false))) if collections == Collections::TangAndSong => {
+            build(Some(&poems))?.poems
+        }
+        (None, Ok((poems, _))) => {
             note(format_args!(
                 "the corpus in {} is there already; `--from PATH` replaces it",
                 options.out.display()
@@ -44,7 +56,7 @@ pub fn run(options: &Options) -> Result<()> {
         (None, Err(error)) if !matches!(error, CorpusError::NotBuilt(_)) => {
             return Err(error.into());
         }
-        _ => build_corpus(from, &folder, &StopRequest::watch()?)?.poems,
+        _ => build(None)?.poems,
     };
     writeln!(io::stdout().lock(), "{}", Statistics::of(&poems))?;
     Ok(())

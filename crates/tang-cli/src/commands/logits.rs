@@ -11,8 +11,8 @@ use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use crate::{
     args::{CheckpointArgs, whole},
-    input::UserText,
-    model::ready,
+    input::{Given, StandIn, UserText, note_stand_ins},
+    model::{LoadedModel, ready},
     output::write_json,
 };
 
@@ -38,11 +38,22 @@ pub struct Options {
 struct LogitsJson<'a> {
     tokens: &'a [TokenId],
     logits: Vec<&'a [f32]>,
+    #[serde(skip_serializing_if = "<[StandIn]>::is_empty")]
+    stand_ins: &'a [StandIn],
+}
+
+/// The model, and the tokens that it reads.
+struct Opened {
+    model: Box<dyn Model>,
+    threads: Threads,
+    tokens: Vec<TokenId>,
+    stand_ins: Vec<StandIn>,
 }
 
 /// Prints a row of logits per position.
 pub fn run(options: &Options) -> Result<()> {
-    let (model, threads, tokens) = options.open()?;
+    let Opened { model, threads, tokens, stand_ins } = options.open()?;
+    note_stand_ins(&stand_ins);
     let size = model.config().vocab_size;
     for token in &tokens {
         ensure!(
@@ -56,8 +67,8 @@ pub fn run(options: &Options) -> Result<()> {
     let logits = decoder.position_logits(&tokens)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     if options.json {
-        let (tokens, logits) = (&tokens, logits.rows().collect());
-        write_json(&mut out, &LogitsJson { tokens, logits })?;
+        let (tokens, logits, stand_ins) = (&tokens, logits.rows().collect(), &stand_ins);
+        write_json(&mut out, &LogitsJson { tokens, logits, stand_ins })?;
     } else {
         for row in logits.rows() {
             let numbers: Vec<String> = row.iter().map(|logit| format!("{logit:.6}")).collect();
@@ -68,24 +79,23 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 impl Options {
-    fn open(&self) -> Result<(Box<dyn Model>, Threads, Vec<TokenId>)> {
+    fn open(&self) -> Result<Opened> {
+        let (mut tokens, mut stand_ins) = (self.ids.clone(), Vec::new());
         if let (None, Some(folder)) = (&self.text, &self.checkpoint.checkpoint)
             && Vocabulary::load(folder).is_err()
         {
             let place = self.checkpoint.device.place()?;
             let (model, threads) = ready(ModelFolder::open(folder)?, &place)?;
-            return Ok((model, threads, self.ids.clone()));
+            return Ok(Opened { model, threads, tokens, stand_ins });
         }
         // With a vocabulary, tokens without a character are left out.
-        let loaded = self.checkpoint.open()?;
-        let tokens = match &self.text {
-            Some(text) => {
-                let text = UserText::new(text).read(&loaded.vocabulary)?;
-                let tokens = loaded.vocabulary.encode(&text)?;
-                [&[NEWLINE], &tokens[..]].concat()
-            }
-            None => self.ids.clone(),
-        };
-        Ok((loaded.model, loaded.threads, tokens))
+        let LoadedModel { model, threads, vocabulary } = self.checkpoint.open()?;
+        if let Some(text) = &self.text {
+            let text = UserText::new(text);
+            let read = text.read(&vocabulary)?;
+            tokens = [&[NEWLINE], &vocabulary.encode_given(&read)?[..]].concat();
+            stand_ins = Given::opening(text, &read).stand_ins(&vocabulary);
+        }
+        Ok(Opened { model, threads, tokens, stand_ins })
     }
 }

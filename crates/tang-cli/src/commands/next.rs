@@ -14,7 +14,7 @@ use tang_generate::{Task, next_tokens};
 
 use crate::{
     args::{CheckpointArgs, whole},
-    input::{CORPUS_FOLDER, UserText, read_corpus},
+    input::{CORPUS_FOLDER, Given, StandIn, UserText, note_stand_ins, read_corpus},
     output::{error_message, note, write_json},
 };
 
@@ -40,7 +40,7 @@ pub struct Options {
 
 /// One character that may come next.
 #[derive(Debug, Serialize)]
-struct Row {
+struct Row<'a> {
     rank: usize,
     character: char,
     /// Probability under the model, 0 to 1.
@@ -49,12 +49,18 @@ struct Row {
     corpus: Option<f64>,
     /// Count in the corpus.
     count: Option<usize>,
+    /// The characters of the text for which the model reads others; the corpus has the text itself.
+    #[serde(skip_serializing_if = "<[StandIn]>::is_empty")]
+    stand_ins: &'a [StandIn],
 }
 
 /// Prints the likeliest characters.
 pub fn run(options: &Options) -> Result<()> {
     let loaded = options.checkpoint.open()?;
-    let text = UserText::new(&options.text).read(&loaded.vocabulary)?;
+    let typed = UserText::new(&options.text);
+    let text = typed.read(&loaded.vocabulary)?;
+    let stand_ins = &Given::opening(typed, &text).stand_ins(&loaded.vocabulary);
+    note_stand_ins(stand_ins);
     let task =
         if text.is_empty() { Task::open() } else { Task::continuation(&text, &loaded.vocabulary)? };
     let poems = poems(options.corpus.as_deref())?;
@@ -70,7 +76,8 @@ pub fn run(options: &Options) -> Result<()> {
     for (rank, next) in (1..).zip(tokens) {
         let character = loaded.vocabulary.char(next.token);
         let character = character.expect("each token of an opened model has a character");
-        rows.push(Row::new(rank, character, next.probability, in_corpus.as_ref()));
+        let model = next.probability;
+        rows.push(Row::new(rank, character, model, in_corpus.as_ref(), stand_ins));
     }
     let mut out = io::stdout().lock();
     if !options.json {
@@ -103,8 +110,14 @@ fn poems(path: Option<&Path>) -> Result<Option<Vec<String>>> {
     }
 }
 
-impl Row {
-    fn new(rank: usize, character: char, model: f64, in_corpus: Option<&NextCharacters>) -> Self {
+impl<'a> Row<'a> {
+    fn new(
+        rank: usize,
+        character: char,
+        model: f64,
+        in_corpus: Option<&NextCharacters>,
+        stand_ins: &'a [StandIn],
+    ) -> Self {
         let count = in_corpus.map(|next| {
             let found = next.counts.iter().find(|(c, _)| *c == character);
             found.map_or(0, |(_, count)| *count)
@@ -117,6 +130,7 @@ impl Row {
             model,
             corpus: count.zip(total).map(|(count, total)| count as f64 / total as f64),
             count,
+            stand_ins,
         }
     }
 }
@@ -141,8 +155,14 @@ mod tests {
 
     #[test]
     fn columns_stay_in_place() {
-        let row =
-            |character, corpus, count| Row { rank: 1, character, model: 0.125, corpus, count };
+        let row = |character, corpus, count| Row {
+            rank: 1,
+            character,
+            model: 0.125,
+            corpus,
+            count,
+            stand_ins: &[],
+        };
         assert_eq!(
             table_line(&row('。', Some(0.139), Some(111))),
             "   1  。          12.5      13.9    111"

@@ -7,12 +7,14 @@ use tang_prosody::{Form, Template};
 use crate::{
     args::{RuleArgs, SamplingArgs},
     input::{Given, UserText},
-    output::{Assignment, Breaks, write_poems},
+    output::{Breaks, write_poems},
 };
 
 /// The form, or a template.
 #[derive(Args)]
-#[command(after_help = "Example:\n  tang write --form 五律 --regulated --traditional")]
+#[command(
+    after_help = "Example:\n  tang write --form 五律 --regulated --traditional --include 明月"
+)]
 pub struct Options {
     /// 五绝, 七绝, 五律 or 七律
     #[arg(long, default_value_t = Form::QiJue, conflicts_with = "template")]
@@ -35,15 +37,11 @@ pub fn run(options: &Options) -> Result<()> {
             let read =
                 text.read_lines(Template::allows, options.rules.sounds(), &loaded.vocabulary)?;
             let template = Template::parse(&text.spaced(&read))?;
-            let given = Given::fixed(text, &template);
+            let given = Given::fixed(text, &read, &template);
             (template, given)
         }
         None => (Template::free(options.form.into()), Given::default()),
     };
-    let assignment = Assignment {
-        task: options.rules.task(&template, &given, &loaded)?,
-        given,
-        breaks: Breaks::Couplets,
-    };
+    let assignment = options.rules.assignment(&template, given, Breaks::Couplets, &loaded)?;
     write_poems(&assignment, &loaded, &options.sampling)
 }

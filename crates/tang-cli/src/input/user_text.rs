@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use anyhow::{Result, anyhow};
 use tang_corpus::{Converter, Traditional};
 use tang_prosody::{PlacedCharacter, ProsodyError, Readings, is_han, line_mark, plain_marks};
-use tang_tokenizer::{TokenizerError, Vocabulary};
+use tang_tokenizer::{TokenId, TokenizerError, Vocabulary};
 
 /// The converter is made once, since building its tables takes longer than writing a poem.
 static CONVERTER: LazyLock<Converter> = LazyLock::new(Converter::traditional_to_simplified);
@@ -38,12 +38,21 @@ impl UserCharacter {
         }
     }
 
-    /// The simplified form if the model knows it, or else the character as typed.
+    /// The simplified form if the model knows it, or else the character as typed; if it knows neither, that of the
+    /// two, in this order, for which it can read a stand-in.
     fn reading(self, vocabulary: &Vocabulary) -> Option<char> {
         let as_typed = self.as_typed(vocabulary);
         let plain = if self.is_mark() { as_typed } else { self.plain };
-        let mut forms = [plain, as_typed].into_iter();
-        forms.find(|c| vocabulary.id(*c).is_some())
+        let known = |find: fn(&Vocabulary, char) -> Option<TokenId>| {
+            [plain, as_typed].into_iter().find(|c| find(vocabulary, *c).is_some())
+        };
+        known(Vocabulary::id).or_else(|| known(Vocabulary::given_id))
+    }
+
+    /// Whether the model reads a stand-in for the character as typed, which no conversion changes.
+    fn has_stand_in(self, vocabulary: &Vocabulary) -> bool {
+        let is_unknown = vocabulary.id(self.plain).is_none();
+        self.printed == self.plain && is_unknown && vocabulary.given_id(self.plain).is_some()
     }
 
     fn is_mark(self) -> bool {
@@ -94,16 +103,16 @@ impl UserText {
         self.0.iter().map(|c| c.plain).collect()
     }
 
-    /// The text as the model reads it: as it was typed if the model knows all of that (乾 in a simplified text
-    /// is not meant as 干), or else in simplified characters; an error names the typed characters that the model
-    /// does not know.
+    /// The text in the characters by which the model reads it: as it was typed if the model knows all of that (乾 in
+    /// a simplified text is not meant as 干), or else in simplified characters. It may have characters for which the
+    /// model reads stand-ins; an error names the typed characters that it cannot read.
     pub fn read(&self, vocabulary: &Vocabulary) -> Result<String, TokenizerError> {
         self.read_by(vocabulary, |c| vocabulary.id(c).is_some())
     }
 
     /// Heads or a template as the model reads them: Han characters as in [`read`](Self::read),
     /// others as they are. With `sounds`, it reads as typed only characters with known tones and rhymes. One error
-    /// names all characters that are not allowed, and all Han characters that the model does not know.
+    /// names all characters that are not allowed, and all Han characters that the model cannot read.
     pub fn read_lines(
         &self,
         is_allowed: fn(char) -> bool,
@@ -134,9 +143,9 @@ impl UserText {
         vocabulary: &Vocabulary,
         is_known: impl Fn(char) -> bool,
     ) -> Result<String, TokenizerError> {
-        let as_typed = || self.0.iter().map(|c| c.as_typed(vocabulary));
-        if as_typed().all(is_known) {
-            return Ok(as_typed().collect());
+        let is_known = |c: &UserCharacter| is_known(c.as_typed(vocabulary));
+        if self.0.iter().all(|c| is_known(c) || c.has_stand_in(vocabulary)) {
+            return Ok(self.0.iter().map(|c| c.as_typed(vocabulary)).collect());
         }
         let read: Option<String> = self.0.iter().map(|c| c.reading(vocabulary)).collect();
         read.ok_or_else(|| TokenizerError::UnknownCharacters {
@@ -215,6 +224,30 @@ mod tests {
     }
 
     #[test]
+    fn a_stand_in_is_the_last_resort() {
+        let vocabulary = Vocabulary::from_texts(["干乾女玉马言人春"]);
+        for (typed, wanted) in [
+            ("玥妈", "玥妈"),
+            ("媽", "妈"),
+            // The model knows the simplified form, and then the one as typed.
+            ("馬", "马"),
+            ("乾妈", "乾妈"),
+            ("乾媽", "干妈"),
+            ("讌", "䜩"),
+            // No table has the simplified form 𫝈.
+            ("㑮", "㑮"),
+        ] {
+            let read = UserText::new(typed).read(&vocabulary);
+            assert_eq!(read.unwrap(), wanted);
+            let read = UserText::new(typed).read_lines(is_han, false, &vocabulary);
+            assert_eq!(read.unwrap(), wanted);
+        }
+        // The model does not know 日, so it has no stand-in for 晗.
+        let error = UserText::new("玥晗").read(&vocabulary).unwrap_err().to_string();
+        assert!(error.starts_with("character 2 of the text, `晗`"), "{error}");
+    }
+
+    #[test]
     fn a_mark_is_read_as_one_that_the_model_knows() {
         for (known, wanted) in [("春眠", "春，眠。"), ("春眠？", "春？眠。")] {
             let vocabulary = Vocabulary::from_texts([known]);
@@ -231,19 +264,19 @@ mod tests {
     #[test]
     fn errors_name_all_that_was_typed_in_its_place() {
         let vocabulary = Vocabulary::from_texts(["春山"]);
-        let error = UserText::new("讌 春𠮷,").read(&vocabulary).unwrap_err();
+        let error = UserText::new("𠀀 春𠮷,").read(&vocabulary).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "character 1 of the text, `讌` (U+8B8C), and character 4 of the text, `𠮷` (U+20BB7), are \
+            "character 1 of the text, `𠀀` (U+20000), and character 4 of the text, `𠮷` (U+20BB7), are \
              not in the vocabulary: use others"
         );
 
-        let heads = UserText::new("春,讌a");
+        let heads = UserText::new("春,𠀀a");
         let error = heads.read_lines(is_han, false, &vocabulary).unwrap_err();
         assert_eq!(
             error.to_string(),
             "character 2 of the text, `,` (U+002C), and character 4 of the text, `a` (U+0061), cannot \
-             stand in a line: use Han characters only; character 3 of the text, `讌` (U+8B8C), is not \
+             stand in a line: use Han characters only; character 3 of the text, `𠀀` (U+20000), is not \
              in the vocabulary: use another"
         );
 

@@ -38,8 +38,12 @@ pub fn error_message(error: &anyhow::Error) -> String {
 
 /// The command or flag that helps: libraries name none.
 fn hint(error: &anyhow::Error) -> Option<&'static str> {
-    if let Some(GenerateError::Unkept { .. }) = error.downcast_ref() {
-        return Some("--relax does so");
+    match error.downcast_ref() {
+        Some(GenerateError::Unkept { .. }) => return Some("--relax does so"),
+        Some(GenerateError::NoPlace { rules, .. }) if !rules.is_empty() => {
+            return Some("--relax does so");
+        }
+        _ => {}
     }
     if let Some(ModelError::NoModel { .. }) = error.downcast_ref() {
         return Some("`tang train`, --checkpoint DIR");

@@ -11,7 +11,10 @@ use tang_files::is_invisible;
 use tang_prosody::{COMMA, FULL_STOP};
 use tang_tokenizer::{NEWLINE, TokenId, TokenizerError, Vocabulary};
 
-use crate::{input::Given, output::write_json};
+use crate::{
+    input::{Given, StandIn, UserText},
+    output::{PlacedWord, PlacedWordJson, write_json},
+};
 
 /// The line breaks in a printed poem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +27,25 @@ pub enum Breaks {
 
 /// One poem as `--json` prints it.
 #[derive(Debug, Serialize)]
-pub struct PoemJson {
+pub struct PoemJson<'a> {
     /// The whole poem, without line breaks.
     pub text: String,
     /// The seed that gives it again; `None` after a search, which needs none.
     pub seed: Option<u64>,
     /// Reason for which the generation ended.
     pub finish_reason: &'static str,
-    /// Mean log-probability of the generated tokens, nats.
+    /// Mean log-probability of the generated tokens, nats; of stand-ins as the model read them.
     pub mean_log_prob: f64,
+    /// The mean over the tokens that the rules, the given characters and the words left a choice; null if there is none.
+    pub mean_free_log_prob: f64,
     /// Count of generated tokens.
     pub tokens: usize,
+    /// The words that were asked for, as far as the poem has come.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub included: Vec<PlacedWordJson>,
+    /// The given characters for which the model read others.
+    #[serde(skip_serializing_if = "<[StandIn]>::is_empty")]
+    pub stand_ins: &'a [StandIn],
 }
 
 /// The characters of these tokens, without the newlines that begin and end a poem.
@@ -44,12 +55,15 @@ pub fn poem_text(vocabulary: &Vocabulary, tokens: &[TokenId]) -> Result<String, 
 }
 
 /// Prints poems, as text with an empty line between two, or as JSON.
-pub struct PoemOutput<W> {
+pub struct PoemOutput<'a, W> {
     out: W,
     breaks: Breaks,
     traditional: Option<Traditional<'static>>,
     /// The given characters as they are printed, by place; the model may read other forms of them.
     given: HashMap<usize, char>,
+    /// The characters of words as they are printed, by their places in the present poem.
+    words: HashMap<usize, char>,
+    stand_ins: &'a [StandIn],
     is_first: bool,
     /// Characters not printed yet, as conversion needs whole lines.
     pending: String,
@@ -58,15 +72,23 @@ pub struct PoemOutput<W> {
     break_due: bool,
 }
 
-impl<W: Write> PoemOutput<W> {
-    /// Prints to `out`.
-    pub fn new(out: W, breaks: Breaks, traditional: bool, given: &Given) -> Self {
+impl<'a, W: Write> PoemOutput<'a, W> {
+    /// Prints to `out` the poems with these given characters and stand-ins for some of them.
+    pub fn new(
+        out: W,
+        breaks: Breaks,
+        traditional: bool,
+        given: &Given,
+        stand_ins: &'a [StandIn],
+    ) -> Self {
         let traditional = traditional.then(Traditional::default);
         Self {
             out,
             breaks,
             given: given.printed(traditional.as_ref()),
+            stand_ins,
             traditional,
+            words: HashMap::new(),
             is_first: true,
             pending: String::new(),
             printed: 0,
@@ -79,6 +101,17 @@ impl<W: Write> PoemOutput<W> {
         self.begin()?;
         text.chars().try_for_each(|c| self.push(c))?;
         self.end()
+    }
+
+    /// Sets the words of the next characters. They are printed as they were typed; simplified ones are converted
+    /// with their lines.
+    pub fn set_words(&mut self, words: &[PlacedWord]) {
+        self.words.clear();
+        let is_simplified = |text: &UserText| text.typed().eq(text.plain().chars());
+        for PlacedWord { text, place } in words.iter().filter(|word| !is_simplified(word.text)) {
+            let printed = text.printed(self.traditional.as_ref());
+            self.words.extend((place.position..).zip(printed.chars()));
+        }
     }
 
     /// Begins a poem that comes character by character.
@@ -139,25 +172,28 @@ impl<W: Write> PoemOutput<W> {
 
     /// Characters of the poem from place `start` on, as they are printed.
     fn converted(&self, text: &str, start: usize) -> String {
-        let converted = self.traditional.as_ref().map(|table| table.convert(text));
+        let given = |(place, c)| self.given.get(&place).copied().unwrap_or(c);
+        // The characters beside a stand-in are converted as those beside the given one.
+        let is_stand_in = |place| self.stand_ins.iter().any(|one| one.place == place + 1);
+        let beside = |(place, c)| if is_stand_in(place) { given((place, c)) } else { c };
+        let converted = self.traditional.as_ref().map(|table| {
+            table.convert(&(start..).zip(text.chars()).map(beside).collect::<String>())
+        });
         let characters = converted.as_deref().unwrap_or(text).chars();
-        (start..)
-            .zip(characters)
-            .map(|(place, c)| self.given.get(&place).copied().unwrap_or(c))
-            .collect()
+        let words = |(place, c)| self.words.get(&place).copied().unwrap_or(c);
+        (start..).zip(characters).map(|(place, c)| given((place, words((place, c))))).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::UserText;
 
     const POEM: &str = "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。";
 
     fn printed(breaks: Breaks, traditional: bool, poems: &[&str]) -> String {
-        let given = Given::opening(UserText::new("白日依山盡"));
-        let mut output = PoemOutput::new(Vec::new(), breaks, traditional, &given);
+        let given = Given::opening(UserText::new("白日依山盡"), "白日依山尽");
+        let mut output = PoemOutput::new(Vec::new(), breaks, traditional, &given, &[]);
         for poem in poems {
             output.poem(poem).unwrap();
         }

@@ -13,9 +13,9 @@ use tang_tokenizer::{TokenId, TokenizerError};
 
 use crate::{
     args::SamplingArgs,
-    input::Given,
+    input::{Given, StandIn, UserText, note_stand_ins},
     model::LoadedModel,
-    output::{Breaks, PoemJson, PoemOutput, note, poem_text},
+    output::{Breaks, PlacedWord, PoemJson, PoemOutput, note, poem_text},
 };
 
 /// The poem to write.
@@ -24,6 +24,8 @@ pub struct Assignment {
     pub task: Task,
     /// The characters of the poem that were given.
     pub given: Given,
+    /// The words of the poem whose places the model chooses.
+    pub words: Vec<UserText>,
     /// The line breaks of the output.
     pub breaks: Breaks,
 }
@@ -37,11 +39,21 @@ pub fn write_poems(
 ) -> Result<()> {
     let configs = sampling.configs()?;
     let (breaks, given) = (assignment.breaks, &assignment.given);
+    let stand_ins = &given.stand_ins(&loaded.vocabulary);
+    note_stand_ins(stand_ins);
     let mut writer = PoemWriter {
         task: &assignment.task,
+        words: &assignment.words,
         loaded,
         sampling,
-        output: PoemOutput::new(io::stdout().lock(), breaks, sampling.traditional, given),
+        stand_ins,
+        output: PoemOutput::new(
+            io::stdout().lock(),
+            breaks,
+            sampling.traditional,
+            given,
+            stand_ins,
+        ),
         failed: 0,
     };
     let mut decoder =
@@ -53,9 +65,11 @@ pub fn write_poems(
 
 struct PoemWriter<'a> {
     task: &'a Task,
+    words: &'a [UserText],
     loaded: &'a LoadedModel,
     sampling: &'a SamplingArgs,
-    output: PoemOutput<StdoutLock<'static>>,
+    stand_ins: &'a [StandIn],
+    output: PoemOutput<'a, StdoutLock<'static>>,
     /// Count of poems that could not be written.
     failed: usize,
 }
@@ -100,7 +114,7 @@ impl PoemWriter<'_> {
     fn stream(&mut self, decoder: &mut dyn Decoder, config: &GenerationConfig) -> Result<()> {
         let mut generator = Generator::new(decoder, self.task.clone(), config)?;
         let mut begun = false;
-        for step in generator.by_ref() {
+        while let Some(step) = generator.next() {
             let mut text = match step {
                 Ok(step) => self.text(&[step.token])?,
                 Err(error) => {
@@ -116,6 +130,7 @@ impl PoemWriter<'_> {
                 text = self.text(self.task.prompt())? + &text;
                 begun = true;
             }
+            self.output.set_words(&PlacedWord::all_in(generator.sequence(), self.words));
             text.chars().try_for_each(|c| self.output.push(c))?;
             self.output.flush()?;
         }
@@ -160,13 +175,18 @@ impl PoemWriter<'_> {
         name: &str,
     ) -> Result<()> {
         let text = self.text(poem.tokens())?;
+        let words = PlacedWord::all_in(poem, self.words);
+        self.output.set_words(&words);
         if self.sampling.json {
             self.output.json(PoemJson {
                 text,
                 seed,
                 finish_reason: finish_reason(poem).name(),
                 mean_log_prob: poem.mean_log_prob(),
+                mean_free_log_prob: poem.mean_free_log_prob(),
                 tokens: poem.generated().len(),
+                included: words.iter().map(PlacedWord::json).collect(),
+                stand_ins: self.stand_ins,
             })?;
         } else {
             self.output.poem(&text)?;

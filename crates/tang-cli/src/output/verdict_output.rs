@@ -10,7 +10,7 @@ use serde::Serialize;
 use tang_corpus::{Converter, PageText, Traditional, Unread};
 use tang_files::escape_value;
 use tang_prosody::{
-    COMMA, FULL_STOP, Fault, Form, Judging, LineVerdict, Scores, Share, Verdict, check_by,
+    COMMA, FULL_STOP, Fault, Form, Judging, LineVerdict, Readings, Scores, Share, Verdict, check_by,
 };
 
 const RIGHT: Style = AnsiColor::Green.on_default();
@@ -42,7 +42,7 @@ pub fn judge(texts: &[PageText]) -> Vec<JudgedPoem<'_>> {
         let typed = text.poem.as_deref().ok()?;
         let written = traditional.compared(&converter.normalise(typed));
         let judging = Judging { written: Some(&written), saves };
-        check_by(&converter.convert(typed), judging)
+        check_by(&simplified(typed, &converter), judging)
     };
     let poems = texts.iter().map(|text| {
         let verdict = judged(text, true);
@@ -59,6 +59,14 @@ pub fn judge(texts: &[PageText]) -> Vec<JudgedPoem<'_>> {
     poems.collect()
 }
 
+/// The text in simplified characters, as far as these have readings: no table has 𫝈, the simplified form of 㑮.
+fn simplified(typed: &str, converter: &Converter) -> String {
+    let converted = converter.convert(typed);
+    let pairs = typed.chars().zip(converted.chars());
+    let known = |(typed, plain)| if Readings::of_given(plain).is_some() { plain } else { typed };
+    pairs.map(known).collect()
+}
+
 /// Prints a poem line by line with its tones, and its faults.
 pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     let Some(verdict) = &poem.verdict else {
@@ -70,7 +78,7 @@ pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
         out,
         "{}  rhyme {} {}  tones {} {} {}",
         verdict.form,
-        rhyme.as_deref().unwrap_or("none"),
+        rhyme.as_deref().unwrap_or(if verdict.rhymes() { "？" } else { "none" }),
         yes_or_no(verdict.rhymes()),
         verdict.sequence.name(length),
         verdict.sequence,
@@ -78,8 +86,18 @@ pub fn write_poem(out: &mut impl Write, poem: &JudgedPoem) -> io::Result<()> {
     )?;
     let characters: Vec<char> = poem.text.chars().collect();
     let lines = characters.chunks(length.chars() + 1);
+    let mut modern = String::new();
     for (text, line) in lines.zip(&verdict.lines) {
         write_line(out, &String::from_iter(text), line)?;
+        for position in &line.modern {
+            let character = text[position - 1];
+            if !modern.contains(character) {
+                modern.push(character);
+            }
+        }
+    }
+    if !modern.is_empty() {
+        writeln!(out, "{modern}: in no rhyme book; tone of a modern pronunciation")?;
     }
     if verdict.unknown() > 0 {
         writeln!(out, "？ {} not in the table, taken for right", verdict.unknown())?;

@@ -28,11 +28,16 @@ impl fmt::Display for TrainingPlan<'_> {
         let plan = &self.plan;
         let path = |path: &Path| escape_value(&path.display().to_string());
         let minutes = |seconds: f64| format!("{:.1} min", seconds / 60.0);
+        let song_poems = match plan.song_poems {
+            0 => String::new(),
+            poems => format!(", after {} Song poems with them", count(poems)),
+        };
         let corpus = format!(
-            "{}: {} poems of {} characters to learn from, {} to evaluate on; SHA-256 {}",
+            "{}: {} poems of {} characters to learn from{}, {} to evaluate on; SHA-256 {}",
             path(self.corpus),
             count(plan.poems),
             count(plan.characters),
+            song_poems,
             count(plan.validation_poems),
             &plan.corpus[..SHA_DIGITS]
         );
@@ -46,13 +51,17 @@ impl fmt::Display for TrainingPlan<'_> {
             0 => String::new(),
             done => format!(" left, {} of {all} done", count(done)),
         };
+        let with_song = match plan.song_steps_left() {
+            0 => String::new(),
+            steps => format!(", {} of them with Song poems, the others without", count(steps)),
+        };
         let steps = format!(
-            "{}{done}; {} are an epoch: {:.1} epochs",
+            "{}{done}{with_song}; {} are an epoch: {:.1} epochs",
             count(left),
             count(plan.steps_per_epoch),
-            left as f64 / plan.steps_per_epoch as f64
+            (left - plan.song_steps_left()) as f64 / plan.steps_per_epoch as f64
         );
-        let about = if plan.is_counted() { "" } else { "about " };
+        let about = if plan.is_counted { "" } else { "about " };
         let left = format!("{about}{}", HumanCount(plan.tokens_left));
         let characters = match plan.tokens_done {
             0 => left,

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use indicatif::HumanCount;
 use tang_checkpoint::{ModelConfig, ModelPreset};
-use tang_corpus::{CorpusFolder, Split};
+use tang_corpus::{Collections, CorpusFolder, Split};
 use tang_files::write_atomically;
 use tang_lab::{CurvePoint, loss_curve, peak_memory};
 use tang_train::{LogLine, Outcome, Plan, Preset, RunFolder, RunLog, TrainConfig, Trainer};
@@ -31,7 +31,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
-    /// Length of the run: quick (about 5 minutes), default (11) or best (22)
+    /// Length of the run: quick (about 5 minutes), default (11), best (22), or song (45),
+    /// which reads Song poems before Tang poems
     /// [default: default]
     #[arg(long)]
     preset: Option<Preset>,
@@ -84,6 +85,8 @@ impl Options {
         let mut config = self.preset().config();
         config.seed = self.seed.unwrap_or(config.seed);
         if let Some(steps) = self.steps {
+            let song_steps = config.song_steps as u128 * steps as u128 / config.steps as u128;
+            config.song_steps = song_steps as usize;
             config.steps = steps;
             config.evaluate_every = (steps / 10).max(1);
         }
@@ -98,6 +101,14 @@ impl Options {
         config
     }
 
+    /// The collections that the preset learns from.
+    fn collections(&self) -> Collections {
+        match self.preset() {
+            Preset::Song => Collections::TangAndSong,
+            Preset::Quick | Preset::Default | Preset::Best => Collections::Tang,
+        }
+    }
+
     fn split(&self, request: &StopRequest) -> Result<Split> {
         if let Some(path) = &self.corpus {
             return Ok(open_split(path)?);
@@ -106,7 +117,7 @@ impl Options {
         // A run to resume has its corpus already, which may not be the published one.
         if !folder.exists() && !self.resume && !self.dry_run {
             note(format_args!("no corpus in {CORPUS_FOLDER} yet: building it"));
-            build_corpus(None, &folder, request)?;
+            build_corpus(None, self.collections(), &folder, None, request)?;
         }
         Ok(folder.open()?)
     }

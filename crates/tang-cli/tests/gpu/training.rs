@@ -39,7 +39,7 @@ fn split() -> Split {
     let short = sample.lines().filter(|poem| poem.chars().count() <= 32);
     let poems: Vec<String> = short.map(str::to_owned).collect();
     let (train, validation) = poems.split_at(poems.len() - 8);
-    Split { train: train.to_vec(), validation: validation.to_vec() }
+    Split { train: train.to_vec(), validation: validation.to_vec(), ..Split::default() }
 }
 
 /// Two layers, and nothing else smaller than in the real ones but the context and the vocabulary.

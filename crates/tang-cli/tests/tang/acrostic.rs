@@ -98,7 +98,7 @@ fn what_does_not_fit_is_refused() {
         (vec![" "], 1, "there are 0"),
         (vec!["春A"], 1, "`A` (U+0041), cannot stand in a line"),
         (vec!["春,"], 1, "`,` (U+002C), cannot stand in a line"),
-        (vec!["春龘"], 1, "character 2 of the text, `龘`"),
+        (vec!["春𠮷"], 1, "character 2 of the text, `𠮷`"),
         (vec![], 2, "<HEADS>"),
     ] {
         let words = [["acrostic", "--checkpoint", &model].as_slice(), &words].concat();

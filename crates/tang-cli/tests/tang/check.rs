@@ -68,6 +68,27 @@ fn strict_forbids_a_lone_level_tone() {
     assert_eq!(check(STRICT, &["--strict"]).code, Some(0));
 }
 
+/// No rhyme book has 妈 and 们, level today, 玥, oblique, and 㑮, whose simplified form 𫝈 is in no table at all.
+#[test]
+fn characters_that_verse_lacks_have_modern_tones_and_are_listed() {
+    let poem = STRICT.replace("黄河", "媽河").replace('楼', "们");
+    let ended = check(&poem, &["--strict"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("媽河入海流。  平"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("\n媽们: in no rhyme book; tone of a modern pronunciation\npasses")
+    );
+    let json: serde_json::Value = serde_json::from_str(&check(&poem, &["--json"]).stdout).unwrap();
+    let modern = |line: usize| json["verdict"]["lines"][line]["modern"].clone();
+    assert_eq!([0, 1, 3].map(modern), [vec![], vec![1], vec![5]].map(serde_json::Value::from));
+
+    let unknown = check(poem.replace('流', "㑮"), &[]).stdout;
+    assert!(unknown.starts_with("五绝  rhyme ？ (yes)"), "{unknown}");
+    let oblique = check(STRICT.replace('楼', "玥"), &[]);
+    assert_eq!(oblique.code, Some(1));
+    assert!(oblique.stdout.contains("[仄]  D 出律 出韵"), "{}", oblique.stdout);
+}
+
 #[test]
 fn one_wrong_poem_of_many_decides() {
     let ended = check(format!("{STRICT}\n\n{WRONG}\n\n{STRICT}"), &["-"]);

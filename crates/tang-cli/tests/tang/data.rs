@@ -47,6 +47,28 @@ fn a_corpus_that_is_there_stays() {
 }
 
 #[test]
+fn song_poems_are_built_beside_the_tang_poems() {
+    let folder = TempDir::new().unwrap();
+    let package = folder.path().join("package");
+    fs::create_dir(&package).unwrap();
+    let json = |poems: &[&str]| {
+        let poem = |poem: &&str| format!(r#"{{"paragraphs": ["{poem}"]}}"#);
+        format!("[{}]", poems.iter().map(poem).collect::<Vec<_>>().join(","))
+    };
+    let poems = sample();
+    let poems: Vec<&str> = poems.lines().collect();
+    let song = "日暮苍山远，天寒白屋贫。柴门闻犬吠，风雪夜归客。";
+    fs::write(package.join("poet.tang.0.json"), json(&poems)).unwrap();
+    fs::write(package.join("poet.song.0.json"), json(&[song, poems[0]])).unwrap();
+    let out = folder.path().join("corpus");
+    let arguments = ["data", "--with", "song", "--from"];
+    let built = run(tang(arguments).arg(&package).arg("--out").arg(&out));
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    assert!(built.stderr.contains("Song: kept 1 of 2 texts"), "{}", built.stderr);
+    assert_eq!(fs::read_to_string(out.join("song.txt")).unwrap(), format!("{song}\n"));
+}
+
+#[test]
 fn a_changed_file_of_a_corpus_is_left_alone() {
     let folder = TempDir::new().unwrap();
     let out = ["--out", argument(&folder)];

@@ -17,6 +17,7 @@ mod eval;
 mod finish;
 mod foreign_folders;
 mod given;
+mod include;
 #[cfg(unix)]
 mod interrupted_training;
 mod kv_cost;
@@ -26,6 +27,7 @@ mod logits;
 #[cfg(target_os = "linux")]
 mod memory;
 mod model;
+mod names;
 mod next;
 mod padded;
 mod pipes;

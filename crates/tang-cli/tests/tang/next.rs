@@ -125,7 +125,7 @@ fn what_cannot_be_looked_up_is_refused() {
     prints(&["data", "--from", SAMPLE, "--out", changed]);
     fs::write(format!("{changed}/tang.txt"), "").unwrap();
     for (words, code, wanted) in [
-        (vec!["龘"], 1, "`龘`"),
+        (vec!["𠮷"], 1, "`𠮷`"),
         (vec!["春", "--top", "0"], 2, "0 is not in 1.."),
         (vec!["春", "--corpus", "no/such/folder"], 1, "cannot read no/such/folder"),
         (vec!["春", "--corpus", argument(&folder)], 1, "`tang data` builds it"),

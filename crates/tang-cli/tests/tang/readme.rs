@@ -4,7 +4,7 @@ use std::fs;
 
 use tang_prosody::check;
 
-use crate::work::prints;
+use crate::work::{run, tang};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
@@ -31,9 +31,10 @@ fn the_readme_shows_what_the_committed_model_writes() {
     for (command, output) in shown {
         let words = command.split_whitespace();
         let words: Vec<&str> = words.chain(["--checkpoint", &checkpoint]).collect();
-        assert_eq!(prints(&words), output, "{command}");
+        let ended = run(&mut tang(&words));
+        assert_eq!(ended.stderr + &ended.stdout, output, "{command}");
         if words.contains(&"--regulated") {
-            let verdict = check(&output.replace('\n', "")).unwrap();
+            let verdict = check(&ended.stdout.replace('\n', "")).unwrap();
             assert!(verdict.passes_strictly(), "{output}");
         }
     }

@@ -157,7 +157,7 @@ fn a_run_that_cannot_start_leaves_nothing() {
         (vec!["--corpus", argument(&folder)], 1, "no corpus in"),
         // The default corpus is missing, and there is no npm to fetch it.
         (vec![], 1, "`npm` was not found"),
-        (vec!["--preset", "fast"], 2, "no preset `fast`: use quick, default or best"),
+        (vec!["--preset", "fast"], 2, "no preset `fast`: use quick, default, best or song"),
         (vec!["--steps", "few"], 2, "--steps"),
         (vec!["--corpus", SAMPLE, "--steps", "0"], 1, "0 steps"),
         (vec!["--corpus", SAMPLE, "--context", "0"], 1, "the context is 0"),

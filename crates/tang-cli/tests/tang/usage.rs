@@ -64,7 +64,7 @@ fn help_names_what_a_flag_takes() {
         ("eval", "--form", forms),
         ("acrostic", "--line", "5 or 7"),
         ("write", "--sequence", "auto, ACBD, DCBD, BDAC or CDAC"),
-        ("train", "--preset", "quick (about 5 minutes), default (11) or best (22)"),
+        ("train", "--preset", "quick (about 5 minutes), default (11), best (22), or song (45)"),
         ("train", "--model", "tang-4l (GPT-2) or minimind-4l (Llama)"),
         ("train", "--kv-heads", "4, 2 or 1"),
         ("bench-train", "--model", "tang-4l, which has the geometry of the peer, or minimind-4l"),

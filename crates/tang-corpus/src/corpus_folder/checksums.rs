@@ -24,9 +24,9 @@ impl Checksums {
         }
     }
 
-    /// Reads the text of the file. `None` unless it has a line for each of `names` and for no other,
-    /// and one only, unless the files were being replaced.
-    pub(crate) fn parse(text: &str, names: &[&str]) -> Option<Self> {
+    /// Reads the text of the file. `None` unless it has a line for each of `names`, perhaps for `optional`, and for
+    /// no other, and one only, unless the files were being replaced.
+    pub(crate) fn parse(text: &str, names: &[&str], optional: &str) -> Option<Self> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         let is_finished = lines.first().is_none_or(|line| line != UNFINISHED);
         if !is_finished {
@@ -34,9 +34,10 @@ impl Checksums {
         }
         let count = |name| lines.iter().filter(|line| is_of(line, name)).count();
         let counts: Vec<usize> = names.iter().map(|name| count(name)).collect();
-        let is_ours = counts.iter().sum::<usize>() == lines.len()
+        let extra = count(optional);
+        let is_ours = counts.iter().sum::<usize>() + extra == lines.len()
             && counts.iter().all(|count| *count > 0)
-            && (!is_finished || lines.len() == names.len());
+            && (!is_finished || lines.len() == names.len() + extra.min(1));
         is_ours.then_some(Self { is_finished, lines })
     }
 
@@ -44,6 +45,11 @@ impl Checksums {
     pub(crate) fn replacing(&self, old: &[(&str, Vec<u8>)]) -> Self {
         let old = old.iter().map(|(name, bytes)| line(name, bytes));
         Self { is_finished: false, lines: self.lines.iter().cloned().chain(old).collect() }
+    }
+
+    /// Whether a file of this name is listed.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.lines.iter().any(|line| is_of(line, name))
     }
 
     /// Whether a file of this name and with these bytes is known.
@@ -88,9 +94,9 @@ mod tests {
     #[test]
     fn only_a_line_for_each_name_is_a_corpus() {
         let text = sums().to_text();
-        assert_eq!(Checksums::parse(&text, &NAMES), Some(sums()));
+        assert_eq!(Checksums::parse(&text, &NAMES, "song.txt"), Some(sums()));
         let (first, second) = text.split_once('\n').unwrap();
-        assert!(Checksums::parse(&format!("{second}{first}"), &NAMES).is_some());
+        assert!(Checksums::parse(&format!("{second}{first}"), &NAMES, "song.txt").is_some());
         for other in [
             String::new(),
             format!("{first}\n"),
@@ -103,14 +109,16 @@ mod tests {
             format!("{text}\n"),
             format!("# mine\n{text}"),
         ] {
-            assert_eq!(Checksums::parse(&other, &NAMES), None, "{other}");
+            assert_eq!(Checksums::parse(&other, &NAMES, "song.txt"), None, "{other}");
         }
+        let with_song = format!("{text}{}\n", first.replace("a.txt", "song.txt"));
+        assert!(Checksums::parse(&with_song, &NAMES, "song.txt").unwrap().names("song.txt"));
     }
 
     #[test]
     fn old_and_new_files_are_known_while_they_are_replaced() {
         let both = sums().replacing(&[("a.txt", b"old".to_vec())]);
-        let read = Checksums::parse(&both.to_text(), &NAMES).unwrap();
+        let read = Checksums::parse(&both.to_text(), &NAMES, "song.txt").unwrap();
         assert_eq!(read, both);
         assert!(!read.is_finished);
         assert!(read.has("a.txt", b"old") && read.has("a.txt", "一".as_bytes()));

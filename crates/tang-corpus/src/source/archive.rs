@@ -11,9 +11,9 @@ use tar::{Archive, Entry};
 
 use super::{
     inflated::{Inflated, Meter, Packed},
-    poem_files::{self, PoemFiles},
+    poem_files::{FileNumber, PoemFiles, Texts},
 };
-use crate::{CorpusError, Progress, Step};
+use crate::{Collections, CorpusError, Progress, Step};
 
 /// The most bytes between the contents of two files: headers, with long names and the like.
 const MAX_HEADERS: u64 = 1 << 20;
@@ -27,8 +27,9 @@ const SAMPLE: u64 = 4_096;
 pub(crate) fn read_archive(
     path: &Path,
     bytes: &[u8],
+    collections: Collections,
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<String>, CorpusError> {
+) -> Result<Texts, CorpusError> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::FileTooLarge => CorpusError::io("read", path)(source),
         _ => CorpusError::Archive { path: path.to_owned(), source },
@@ -54,7 +55,7 @@ pub(crate) fn read_archive(
         let inner: PathBuf = entry.path().map_err(failed)?.into_owned();
         let size = size_in_archive(&entry).map_err(failed)?;
         meter.allowed.set(size);
-        if let Some(number) = number_below_top(&inner) {
+        if let Some(number) = number_below_top(&inner, collections) {
             if !entry.header().entry_type().is_file() && !is_sparse(&entry) {
                 let message = format!("{} in it is no plain file", inner.display());
                 return Err(failed(io::Error::new(io::ErrorKind::InvalidData, message)));
@@ -72,13 +73,13 @@ pub(crate) fn read_archive(
         });
     }
     read_rest(archive.into_inner(), meter).map_err(failed)?;
-    files.in_order(path)
+    files.in_order(collections, path)
 }
 
 /// The number of a poem file, by its path in the archive.
-fn number_below_top(path: &Path) -> Option<u32> {
+fn number_below_top(path: &Path, collections: Collections) -> Option<FileNumber> {
     let parts = path.components().filter(|part| *part != Component::CurDir);
-    poem_files::number_in_collection(&parts.skip(1).collect::<PathBuf>())
+    FileNumber::in_package(&parts.skip(1).collect::<PathBuf>(), collections)
 }
 
 fn is_sparse(entry: &Entry<impl Read>) -> bool {

@@ -16,9 +16,10 @@ use tang_files::read_at_most;
 
 use super::{
     archive::read_archive,
+    poem_files::Texts,
     program::{Ending, run},
 };
-use crate::{CorpusError, Progress, Step};
+use crate::{Collections, CorpusError, Progress, Step};
 
 /// Longest time of a download: enough for 85 MB at 50 kB per second.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -69,21 +70,25 @@ impl Npm {
         Self { stop, ..self }
     }
 
-    /// The texts of all poems in the npm package `chinese-poetry` 2.0.1 (85 MB), which is fetched
-    /// into a temporary folder within 30 minutes, and checked against its published SHA-512. The
-    /// folder is gone before the poems are read, and after an error.
+    /// The texts of the npm package `chinese-poetry` 2.0.1 (85 MB), which is fetched into a temporary
+    /// folder within 30 minutes, and checked against its published SHA-512. The folder is gone before
+    /// the poems are read, and after an error.
     ///
     /// # Errors
     ///
     /// [`CorpusError::Fetch`], which names the other sources; [`CorpusError::Interrupted`] if
     /// it was stopped; [`CorpusError::Io`] if there is no room.
-    pub fn fetch(&self, on_progress: &mut dyn FnMut(Progress)) -> Result<Vec<String>, CorpusError> {
+    pub fn fetch(
+        &self,
+        collections: Collections,
+        on_progress: &mut dyn FnMut(Progress),
+    ) -> Result<Texts, CorpusError> {
         on_progress(Progress { step: Step::Fetch, done: 0, total: None });
         let folder =
             tempfile::tempdir().map_err(CorpusError::io("create", &std::env::temp_dir()))?;
         let archive = self.pack(&CHINESE_POETRY, folder.path())?;
         drop(folder);
-        read_archive(Path::new(CHINESE_POETRY.file), &archive, on_progress)
+        read_archive(Path::new(CHINESE_POETRY.file), &archive, collections, on_progress)
     }
 
     /// Fetches the archive of a package into `folder`, reads and verifies it.
@@ -174,7 +179,7 @@ mod tests {
     #[test]
     fn missing_npm_names_the_other_sources() {
         let _guard = one_at_a_time();
-        let error = npm_at("no-such-npm").fetch(&mut |_| {}).unwrap_err();
+        let error = npm_at("no-such-npm").fetch(Collections::Tang, &mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
         for wanted in
             ["`no-such-npm` was not found", "Node.js", "another source", "one poem per line"]
@@ -189,7 +194,7 @@ mod tests {
         let _guard = one_at_a_time();
         let folder = tempfile::tempdir().unwrap();
         let npm = fake_npm(folder.path(), "echo network is down >&2; exit 7");
-        let error = npm.fetch(&mut |_| {}).unwrap_err();
+        let error = npm.fetch(Collections::Tang, &mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
         for wanted in [
             "npm could not fetch chinese-poetry@2.0.1",
@@ -236,14 +241,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let npm = fake_npm(folder.path(), "sleep 100");
         let hasty = Npm { limit: Duration::from_millis(200), ..npm.clone() };
-        let error = hasty.fetch(&mut |_| {}).unwrap_err();
+        let error = hasty.fetch(Collections::Tang, &mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Fetch(_)), "{error:?}");
         for wanted in ["npm did not fetch chinese-poetry@2.0.1 within", "minutes", "another source"]
         {
             assert!(error.to_string().contains(wanted), "{error}");
         }
         let stopped = npm.until(Arc::new(AtomicBool::new(true)));
-        let error = stopped.fetch(&mut |_| {}).unwrap_err();
+        let error = stopped.fetch(Collections::Tang, &mut |_| {}).unwrap_err();
         assert!(matches!(error, CorpusError::Interrupted), "{error:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The files of Tang poems in the chinese-poetry collection: their places and their contents.
+//! The files of Tang and Song poems in the chinese-poetry collection: their places and their contents.
 
 use std::{
     fs, io,
@@ -8,16 +8,16 @@ use std::{
 use serde::Deserialize;
 use tang_files::read_at_most;
 
-use crate::{CorpusError, Progress, Step};
+use crate::{Collections, CorpusError, Progress, Step};
 
 /// Folders of the files: in the package, in the repository, in older states of the repository.
 const FOLDERS: [&str; 3] = ["dist/quantangshi", "全唐诗", "json"];
 
 /// The most bytes of one file; those of the collection have 1 MB.
 const MAX_FILE: u64 = 16 << 20;
-/// The most bytes of all files together; those of the collection have 65 MB.
+/// The most bytes of all files together; those of the collection have 58 MB of Tang poems and 109 MB of Song poems.
 const MAX_FILES: u64 = 256 << 20;
-/// The most files in a folder; the collection has 58.
+/// The most files in a folder; the collection has 58 of Tang poems and 255 of Song poems.
 const MAX_COUNT: usize = 10_000;
 
 /// One poem of a file; its title and author are not used.
@@ -26,18 +26,41 @@ struct Entry {
     paragraphs: Vec<String>,
 }
 
-/// The number N of a file `poet.tang.N.json` in one of the known folders; `path` is relative to
-/// the top of the collection.
-pub(crate) fn number_in_collection(path: &Path) -> Option<u32> {
-    let folder = path.parent()?;
-    number(path).filter(|_| FOLDERS.iter().any(|known| folder == Path::new(known)))
+/// The texts of the poem files, each text a poem's paragraphs joined.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Texts {
+    /// Tang poems, in traditional characters.
+    pub tang: Vec<String>,
+    /// Song poems, likewise; empty unless [`Collections::TangAndSong`] is read.
+    pub song: Vec<String>,
 }
 
-/// The number N of a file `poet.tang.N.json`.
-fn number(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_str()?;
-    let number = name.strip_prefix("poet.tang.")?.strip_suffix(".json")?;
-    number.parse().ok()
+/// A poem file: its collection, and its place in that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileNumber {
+    is_song: bool,
+    number: u32,
+}
+
+impl FileNumber {
+    /// That of a file `poet.tang.N.json` or `poet.song.N.json` in one of the known folders, if its collection is
+    /// among `collections`; `path` is relative to the top of the package or repository.
+    pub(crate) fn in_package(path: &Path, collections: Collections) -> Option<Self> {
+        let folder = path.parent()?;
+        Self::of(path, collections)
+            .filter(|_| FOLDERS.iter().any(|known| folder == Path::new(known)))
+    }
+
+    fn of(path: &Path, collections: Collections) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.strip_prefix("poet.")?.strip_suffix(".json")?;
+        let (collection, number) = name.split_once('.')?;
+        let is_song = match collection {
+            "tang" => false,
+            "song" if collections == Collections::TangAndSong => true,
+            _ => return None,
+        };
+        Some(Self { is_song, number: number.parse().ok()? })
+    }
 }
 
 /// The texts of one file, each a poem's paragraphs joined.
@@ -54,7 +77,7 @@ fn parse(path: &Path, json: &[u8]) -> Result<Vec<String>, CorpusError> {
 /// Files of poems as they are read, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct PoemFiles {
-    texts: Vec<(u32, Vec<String>)>,
+    texts: Vec<(FileNumber, Vec<String>)>,
     bytes: u64,
 }
 
@@ -64,22 +87,49 @@ impl PoemFiles {
         MAX_FILE.min(MAX_FILES.saturating_sub(self.bytes))
     }
 
-    /// Adds the texts of the file with number N.
-    pub(crate) fn add(&mut self, number: u32, path: &Path, json: &[u8]) -> Result<(), CorpusError> {
+    /// Adds the texts of a file.
+    pub(crate) fn add(
+        &mut self,
+        number: FileNumber,
+        path: &Path,
+        json: &[u8],
+    ) -> Result<(), CorpusError> {
         self.texts.push((number, parse(path, json)?));
         self.bytes += json.len() as u64;
         Ok(())
     }
 
-    /// The texts of all files in numeric order of N.
-    pub(crate) fn in_order(mut self, origin: &Path) -> Result<Vec<String>, CorpusError> {
-        if self.texts.is_empty() {
-            let fault = "has no file poet.tang.N.json, neither at its top nor in dist/quantangshi, 全唐诗 or \
-                         json: give the unpacked package or a clone of the chinese-poetry repository";
+    /// The texts of all files, each collection in numeric order of N.
+    ///
+    /// # Errors
+    ///
+    /// [`CorpusError::Unreadable`] if one of `collections` has no file.
+    pub(crate) fn in_order(
+        mut self,
+        collections: Collections,
+        origin: &Path,
+    ) -> Result<Texts, CorpusError> {
+        self.texts.sort_by_key(|&(number, _)| number);
+        let first_song = self.texts.partition_point(|(number, _)| !number.is_song);
+        let song = self.texts.split_off(first_song);
+        let missing = if self.texts.is_empty() {
+            Some("tang")
+        } else if collections == Collections::TangAndSong && song.is_empty() {
+            Some("song")
+        } else {
+            None
+        };
+        if let Some(collection) = missing {
+            let fault = format!(
+                "has no file poet.{collection}.N.json, neither at its top nor in dist/quantangshi, 全唐诗 or \
+                 json: give the unpacked package or a clone of the chinese-poetry repository"
+            );
             return Err(CorpusError::unreadable(origin, fault));
         }
-        self.texts.sort_by_key(|&(number, _)| number);
-        Ok(self.texts.into_iter().flat_map(|(_, texts)| texts).collect())
+        let concat = |files: Vec<(FileNumber, Vec<String>)>| {
+            files.into_iter().flat_map(|(_, texts)| texts).collect()
+        };
+        Ok(Texts { tang: concat(self.texts), song: concat(song) })
     }
 }
 
@@ -87,12 +137,13 @@ impl PoemFiles {
 /// top.
 pub(crate) fn read_folder(
     folder: &Path,
+    collections: Collections,
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<String>, CorpusError> {
-    let mut paths = files_in(folder)?;
+) -> Result<Texts, CorpusError> {
+    let mut paths = files_in(folder, collections)?;
     for known in FOLDERS.map(|known| folder.join(known)) {
         if paths.is_empty() && known.is_dir() {
-            paths = files_in(&known)?;
+            paths = files_in(&known, collections)?;
         }
     }
     let total = paths.iter().map(|(_, _, bytes)| bytes).sum();
@@ -104,22 +155,25 @@ pub(crate) fn read_folder(
         done += bytes;
         on_progress(Progress { step: Step::Read, done, total: Some(total) });
     }
-    files.in_order(folder)
+    files.in_order(collections, folder)
 }
 
 /// Number, path and bytes of each poem file directly in `folder`.
-fn files_in(folder: &Path) -> Result<Vec<(u32, PathBuf, u64)>, CorpusError> {
+fn files_in(
+    folder: &Path,
+    collections: Collections,
+) -> Result<Vec<(FileNumber, PathBuf, u64)>, CorpusError> {
     let failed = || CorpusError::io("read", folder);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed())? {
         let entry = entry.map_err(failed())?;
         let path = entry.path();
-        if let Some(number) = number(&path) {
+        if let Some(number) = FileNumber::of(&path, collections) {
             let metadata = entry.metadata().map_err(CorpusError::io("read", &path))?;
             files.push((number, path, metadata.len()));
         }
         if files.len() > MAX_COUNT {
-            let message = format!("it has more than {MAX_COUNT} files poet.tang.N.json");
+            let message = format!("it has more than {MAX_COUNT} files of poems");
             return Err(failed()(io::Error::new(io::ErrorKind::FileTooLarge, message)));
         }
     }
@@ -131,18 +185,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_only_the_files_of_tang_poems() {
+    fn numbers_only_the_files_of_poems_that_were_asked_for() {
+        let (tang, song) = (|number| Some((false, number)), |number| Some((true, number)));
         for (path, wanted) in [
-            ("dist/quantangshi/poet.tang.57000.json", Some(57_000)),
-            ("全唐诗/poet.tang.0.json", Some(0)),
-            ("json/poet.tang.1000.json", Some(1000)),
+            ("dist/quantangshi/poet.tang.57000.json", tang(57_000)),
+            ("全唐诗/poet.tang.0.json", tang(0)),
+            ("json/poet.tang.1000.json", tang(1000)),
+            ("dist/quantangshi/poet.song.254000.json", song(254_000)),
             ("dist/quantangshi/error/poet.tang.0.json", None),
-            ("dist/quantangshi/poet.song.0.json", None),
+            ("dist/quantangshi/error/poet.song.0.json", None),
+            ("dist/quantangshi/poet.yuan.0.json", None),
             ("dist/quantangshi/authors.tang.json", None),
             ("poet.tang.0.json", None),
         ] {
-            assert_eq!(number_in_collection(Path::new(path)), wanted, "{path}");
+            let number = |collections| {
+                let number = FileNumber::in_package(Path::new(path), collections);
+                number.map(|FileNumber { is_song, number }| (is_song, number))
+            };
+            assert_eq!(number(Collections::TangAndSong), wanted, "{path}");
+            let wanted = wanted.filter(|(is_song, _)| !is_song);
+            assert_eq!(number(Collections::Tang), wanted, "{path}");
         }
+    }
+
+    #[test]
+    fn collections_come_apart_and_in_order() {
+        let mut files = PoemFiles::default();
+        for (is_song, number, text) in
+            [(true, 9, "丙"), (false, 1000, "乙"), (true, 10, "丁"), (false, 0, "甲")]
+        {
+            let json = format!(r#"[{{"paragraphs": ["{text}"]}}]"#);
+            files.add(FileNumber { is_song, number }, Path::new("f"), json.as_bytes()).unwrap();
+        }
+        let texts = files.in_order(Collections::TangAndSong, Path::new("f")).unwrap();
+        assert_eq!((texts.tang.concat(), texts.song.concat()), ("甲乙".into(), "丙丁".into()));
     }
 
     #[test]

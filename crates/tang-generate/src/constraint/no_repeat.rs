@@ -6,7 +6,7 @@ use super::{Constraint, Place, mask::Mask, rules::Rule};
 
 /// No character twice in a poem, except where the user put it, and except for one doubled within a line, as 悠悠.
 pub(super) struct NoRepeatConstraint {
-    /// One entry per position of the poem.
+    /// The tokens of the fixed characters that the vocabulary has, one entry per position of the poem.
     pub(super) fixed: Vec<Option<TokenId>>,
 }
 
@@ -27,6 +27,11 @@ impl Constraint for NoRepeatConstraint {
             }
         }
     }
+
+    fn agrees(&self, _: &[TokenId]) -> bool {
+        // The characters of words were to come at other places, so the poem has none of them.
+        true
+    }
 }
 
 #[cfg(test)]
@@ -35,7 +40,7 @@ mod tests {
     use tang_tokenizer::Vocabulary;
 
     use super::*;
-    use crate::constraint::{rules::Rules, tests::allowed, verse::Verse};
+    use crate::constraint::{plan::Plan, rules::Rules, tests::allowed};
 
     const LAYOUT: Layout = Layout::new(2, LineLength::Five);
 
@@ -74,8 +79,8 @@ mod tests {
         let vocabulary = Vocabulary::from_texts(["一丁七丈万"]);
         let template = Template::parse("一****，一****。").unwrap();
         let rules = Rules { no_repeat: true, ..Rules::default() };
-        let verse = Verse::new(&template, &rules, &vocabulary).unwrap();
-        let mask = verse.mask(&[3, 4, 5, 6, 7, 1]).unwrap();
+        let plan = Plan::new(&template, &rules, &[], &vocabulary).unwrap();
+        let mask = plan.mask(&[3, 4, 5, 6, 7, 1]).unwrap();
         assert_eq!(mask.tokens().collect::<Vec<_>>(), [3]);
     }
 }

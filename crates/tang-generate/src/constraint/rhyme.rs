@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tang_prosody::{Layout, RhymeGroup, Template, Tone};
-use tang_tokenizer::{TokenId, Vocabulary};
+use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
 
 use super::{
     Constraint, Place,
@@ -23,7 +23,7 @@ pub(super) struct RhymeConstraint {
     layout: Layout,
     /// The groups that are possible with the fixed characters.
     groups: Vec<RhymeGroup>,
-    /// By line, the token of a fixed last character.
+    /// By line, the token of a fixed last character; the newline if the vocabulary lacks it.
     fixed: Vec<Option<TokenId>>,
     /// Whether the first line rhymes if it ends level; its end then has one tone only.
     first_line: bool,
@@ -50,12 +50,12 @@ impl RhymeConstraint {
         let ends: Vec<(usize, char)> = ends.map(|(line, _, c)| (line, c)).collect();
         let rhymes = (0..layout.lines()).filter(|line| is_rhyme(*line)).count();
         let free = rhymes - ends.iter().filter(|(line, _)| is_rhyme(*line)).count();
-        let groups = groups(wanted, free, vocabulary, &readings)?.into_iter();
+        let groups = groups(wanted, free, &readings)?.into_iter();
         let (groups, exemptions) =
             Exemption::fewest(groups.map(|group| (group, misfits(&ends, last, group, first_line))));
         let mut fixed = vec![None; layout.lines()];
         for (line, character) in ends {
-            fixed[line] = vocabulary.id(character);
+            fixed[line] = Some(vocabulary.id(character).unwrap_or(NEWLINE));
         }
         let constraint = Self { layout, groups, fixed, first_line, readings };
         Ok((constraint, exemptions))
@@ -66,6 +66,30 @@ impl RhymeConstraint {
         let last = self.layout.line_length().chars() - 1;
         let written = || poem.get(self.layout.position(line, last)).copied();
         self.fixed[line].or_else(written)
+    }
+
+    /// The groups that are possible after the written ends of lines.
+    fn open_groups(&self, poem: &[TokenId]) -> Vec<RhymeGroup> {
+        let mut groups = self.groups.clone();
+        groups.retain(|group| {
+            self.chosen(poem).all(|(line, token)| match line {
+                0 => self.suits_first_line(token, *group),
+                _ => !is_rhyme(line) || self.readings.rhymes(token, *group),
+            })
+        });
+        groups
+    }
+
+    /// The last characters of written lines that were chosen, not fixed.
+    fn chosen(&self, poem: &[TokenId]) -> impl Iterator<Item = (usize, TokenId)> {
+        let lines = (0..self.layout.lines()).filter(|line| self.fixed[*line].is_none());
+        lines.filter_map(|line| Some((line, self.end(line, poem)?)))
+    }
+
+    /// The lines whose ends all differ.
+    fn distinct(&self) -> impl Iterator<Item = usize> {
+        // The end of the first line is one of them: the same character again is no rhyme.
+        (0..self.layout.lines()).filter(|line| *line == 0 || is_rhyme(*line))
     }
 
     /// Whether `token` at the end of the first line lets the poem rhyme in `group`: a level one
@@ -91,17 +115,7 @@ impl Constraint for RhymeConstraint {
         if column + 1 < self.layout.line_length().chars() {
             return;
         }
-        // The last characters of earlier lines that were chosen, not fixed.
-        let chosen = (0..line).filter(|line| self.fixed[*line].is_none());
-        let chosen = chosen.filter_map(|line| Some((line, self.end(line, poem)?)));
-        let chosen: Vec<(usize, TokenId)> = chosen.collect();
-        let mut groups = self.groups.clone();
-        groups.retain(|group| {
-            chosen.iter().all(|(line, token)| match line {
-                0 => self.suits_first_line(*token, *group),
-                _ => !is_rhyme(*line) || self.readings.rhymes(*token, *group),
-            })
-        });
+        let groups = self.open_groups(poem);
         if line == 0 && self.first_line {
             mask.retain(|token| {
                 let tones = self.readings.tones[token as usize];
@@ -110,13 +124,16 @@ impl Constraint for RhymeConstraint {
             });
         } else if is_rhyme(line) {
             mask.retain(|token| groups.iter().any(|g| self.readings.rhymes(token, *g)));
-            // The end of the first line is excluded, too: the same character again is no rhyme.
-            for end in (0..self.layout.lines()).filter(|end| *end == 0 || is_rhyme(*end)) {
-                if let Some(token) = self.end(end, poem) {
-                    mask.remove(token);
-                }
+            for token in self.distinct().filter_map(|line| self.end(line, poem)) {
+                mask.remove(token);
             }
         }
+    }
+
+    fn agrees(&self, poem: &[TokenId]) -> bool {
+        let fixed: Vec<TokenId> = self.distinct().filter_map(|line| self.fixed[line]).collect();
+        let mut chosen = self.chosen(poem).filter(|(line, _)| *line == 0 || is_rhyme(*line));
+        chosen.all(|(_, token)| !fixed.contains(&token)) && !self.open_groups(poem).is_empty()
     }
 }
 
@@ -124,15 +141,10 @@ impl Constraint for RhymeConstraint {
 fn groups(
     wanted: Wanted<RhymeGroup>,
     free: usize,
-    vocabulary: &Vocabulary,
     readings: &TokenReadings,
 ) -> Result<Vec<RhymeGroup>, GenerateError> {
-    let size = |group: RhymeGroup| {
-        let rhyming = vocabulary.iter().filter(|(token, _)| readings.rhymes(*token, group));
-        (group, rhyming.count())
-    };
-    let mut sizes: Vec<(RhymeGroup, usize)> =
-        RhymeGroup::all().filter(|group| wanted.is(group)).map(size).collect();
+    let mut sizes = readings.groups.clone();
+    sizes.retain(|(group, _)| wanted.is(group));
     let want = match wanted {
         Wanted::Any => free * PLENTY,
         Wanted::Only(_) => free,
@@ -258,7 +270,7 @@ mod tests {
         let vocabulary = Vocabulary::from_texts([CHARACTERS]);
         let readings = Arc::new(TokenReadings::new(&vocabulary));
         let group: RhymeGroup = "真".parse().unwrap();
-        let found = |wanted, free| groups(wanted, free, &vocabulary, &readings);
+        let found = |wanted, free| groups(wanted, free, &readings);
         assert_eq!(found(Wanted::Only(group), 2).unwrap(), [group]);
         for (wanted, free, have, want) in [(Wanted::Only(group), 3, 2, 3), (Wanted::Any, 2, 5, 16)]
         {

@@ -83,6 +83,16 @@ impl Constraint for ToneConstraint {
         }
         mask.keep_by(&self.readings.tones, |tones| tones.intersects(allowed));
     }
+
+    fn agrees(&self, poem: &[TokenId]) -> bool {
+        let length = self.layout.line_length();
+        let lines: Vec<Vec<ToneSet>> =
+            (0..self.layout.lines()).map(|line| self.line(line, poem)).collect();
+        self.sequences.iter().any(|sequence| {
+            let mut lines = (0..).zip(&lines);
+            lines.all(|(line, tones)| sequence.line_type(line).can_be(length, tones))
+        })
+    }
 }
 
 /// The fixed characters that fit no line of `sequence` together with those before them in their lines.
@@ -109,7 +119,7 @@ mod tests {
     use super::*;
     use crate::constraint::tests::allowed_characters;
 
-    /// 人 and 春 level, 月 and 日 oblique, 看 either, 㐀 not in the table.
+    /// 人 and 春 level, 月 and 日 oblique, 看 either.
     const CHARACTERS: &str = "人春月日看";
 
     fn written(template: &str, wanted: Wanted<LineSequence>, poem: &str) -> String {

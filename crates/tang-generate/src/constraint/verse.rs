@@ -3,18 +3,12 @@
 use std::sync::Arc;
 
 use tang_prosody::{COMMA, Form, Layout, Slot, Template};
-use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId, Vocabulary};
+use tang_tokenizer::{COMMA_ID, FULL_STOP_ID, NEWLINE, TokenId};
 
 use super::{
-    Constraint, Place,
-    dead_end::DeadEnd,
-    exemption::Exemption,
-    mask::Mask,
-    no_repeat::NoRepeatConstraint,
-    rhyme::RhymeConstraint,
-    rules::{Rule, Rules},
-    token_readings::TokenReadings,
-    tones::ToneConstraint,
+    Constraint, Place, dead_end::DeadEnd, exemption::Exemption, mask::Mask, material::Material,
+    no_repeat::NoRepeatConstraint, rhyme::RhymeConstraint, rules::Rule,
+    token_readings::TokenReadings, tones::ToneConstraint,
 };
 use crate::GenerateError;
 
@@ -22,44 +16,46 @@ use crate::GenerateError;
 /// and the rules of the others.
 pub(crate) struct Verse {
     pub(crate) layout: Layout,
-    /// Per token, whether it is a Han character.
-    han: Vec<bool>,
-    /// One entry per position of the poem.
+    material: Arc<Material>,
+    /// The tokens that the model reads for the fixed characters, one entry per position of the poem.
     fixed: Vec<Option<TokenId>>,
     constraints: Vec<Box<dyn Constraint>>,
-    /// The fixed characters that the rules are relaxed for.
+    /// The fixed characters that cannot keep the rules.
     pub(crate) exemptions: Vec<Exemption>,
 }
 
 impl Verse {
-    /// The lines of a template under these rules.
+    /// The lines of a template.
     ///
     /// # Errors
     ///
-    /// Those of [`Task::verse`](crate::Task::verse).
-    pub(crate) fn new(
+    /// Those of [`Task::verse`](crate::Task::verse), but for those of exemptions.
+    pub(super) fn new(
         template: &Template,
-        rules: &Rules,
-        vocabulary: &Vocabulary,
+        material: &Arc<Material>,
     ) -> Result<Self, GenerateError> {
         let layout = template.layout();
         let text: String = template.fixed().map(|(_, _, character)| character).collect();
         let mut fixed = vec![None; layout.char_count()];
-        for ((line, column, _), token) in template.fixed().zip(vocabulary.encode(&text)?) {
+        let tokens = material.vocabulary.encode_given(&text)?;
+        for ((line, column, _), token) in template.fixed().zip(tokens) {
             fixed[layout.position(line, column)] = Some(token);
         }
         let mut verse = Self {
             layout,
-            han: vocabulary.iter().map(|(token, _)| vocabulary.is_han(token)).collect(),
+            material: material.clone(),
             fixed,
             constraints: Vec::new(),
             exemptions: Vec::new(),
         };
-        if rules.tones.is_some() || rules.rhyme.is_some() {
-            verse.add_sounds(template, rules, vocabulary)?;
+        if let Some(readings) = &material.readings {
+            verse.add_sounds(template, readings)?;
         }
-        if rules.no_repeat {
-            let fixed = verse.fixed.clone();
+        if material.rules.no_repeat {
+            let mut fixed = vec![None; layout.char_count()];
+            for (line, column, character) in template.fixed() {
+                fixed[layout.position(line, column)] = material.vocabulary.id(character);
+            }
             verse.constraints.push(Box::new(NoRepeatConstraint { fixed }));
         }
         Ok(verse)
@@ -69,10 +65,9 @@ impl Verse {
     fn add_sounds(
         &mut self,
         template: &Template,
-        rules: &Rules,
-        vocabulary: &Vocabulary,
+        readings: &Arc<TokenReadings>,
     ) -> Result<(), GenerateError> {
-        let readings = Arc::new(TokenReadings::new(vocabulary));
+        let Material { rules, vocabulary, .. } = &*self.material;
         if let Some(wanted) = rules.tones {
             if !Form::ALL.iter().any(|form| Layout::from(*form) == self.layout) {
                 let lines = self.layout.lines();
@@ -85,25 +80,35 @@ impl Verse {
         if let Some(wanted) = rules.rhyme {
             let first_line = rules.tones.is_some();
             let (rhyme, exemptions) =
-                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings)?;
+                RhymeConstraint::new(template, wanted, first_line, vocabulary, readings.clone())?;
             self.exemptions.extend(exemptions);
             self.constraints.push(Box::new(rhyme));
         }
-        if self.exemptions.is_empty() || rules.relax {
-            Ok(())
-        } else {
-            let exemptions = self.exemptions.clone();
-            Err(GenerateError::Unkept { exemptions })
-        }
+        Ok(())
     }
 
-    /// The tokens that may follow `poem`, the tokens since the poem began.
+    /// Whether `poem`, the tokens since the poem began, has the fixed characters in their places and leaves
+    /// characters by the rules for the places after it.
+    pub(super) fn agrees(&self, poem: &[TokenId]) -> bool {
+        let mut pairs = self.fixed.iter().zip(poem);
+        // A newline is a given character that the model reads by a stand-in.
+        let agrees = |fixed: TokenId, token| token == NEWLINE || fixed == token;
+        pairs.all(|(fixed, token)| fixed.is_none_or(|fixed| agrees(fixed, *token)))
+            && self.constraints.iter().all(|constraint| constraint.agrees(poem))
+    }
+
+    /// The fixed token at a position of the poem.
+    pub(super) fn fixed(&self, position: usize) -> Option<TokenId> {
+        *self.fixed.get(position)?
+    }
+
+    /// The tokens that may follow `poem`, the tokens since the poem began, with the newline for each stand-in.
     ///
     /// # Errors
     ///
     /// [`GenerateError::NothingAllowed`] if there is none.
     pub(crate) fn mask(&self, poem: &[TokenId]) -> Result<Mask, GenerateError> {
-        let mut mask = Mask::all(self.han.len());
+        let mut mask = Mask::all(self.material.han.len());
         let place = match self.layout.slot(poem.len()) {
             Slot::Mark(COMMA) => return Ok(only(mask, COMMA_ID)),
             Slot::Mark(_) => return Ok(only(mask, FULL_STOP_ID)),
@@ -133,7 +138,7 @@ impl Verse {
             }
             Ok(())
         };
-        mask.keep_by(&self.han, |is_han| is_han);
+        mask.keep_by(&self.material.han, |is_han| is_han);
         check(Rule::Form, &mask)?;
         for constraint in &self.constraints {
             constraint.restrict(poem, place, &mut mask);
@@ -151,8 +156,15 @@ fn only(mut mask: Mask, token: TokenId) -> Mask {
 #[cfg(test)]
 mod tests {
     use tang_prosody::LineLength;
+    use tang_tokenizer::Vocabulary;
 
     use super::*;
+    use crate::Rules;
+
+    fn verse(template: &Template, vocabulary: &Vocabulary) -> Verse {
+        let material = Arc::new(Material::new(&Rules::default(), vocabulary));
+        Verse::new(template, &material).unwrap()
+    }
 
     fn allowed(verse: &Verse, poem: &[TokenId]) -> Vec<TokenId> {
         verse.mask(poem).unwrap().tokens().collect()
@@ -162,7 +174,7 @@ mod tests {
     fn each_place_has_its_kind() {
         let vocabulary = Vocabulary::from_texts(["春风A"]);
         let template = Template::free(Layout::new(2, LineLength::Five));
-        let verse = Verse::new(&template, &Rules::default(), &vocabulary).unwrap();
+        let verse = verse(&template, &vocabulary);
         let han: Vec<_> = "春风".chars().map(|c| vocabulary.id(c).unwrap()).collect();
         let mut poem = Vec::new();
         for place in 0..=12 {
@@ -181,7 +193,7 @@ mod tests {
     fn given_characters_have_their_places_and_nothing_else() {
         let vocabulary = Vocabulary::from_texts(["一丁七万"]);
         let template = Template::parse("万*一**。").unwrap();
-        let verse = Verse::new(&template, &Rules::default(), &vocabulary).unwrap();
+        let verse = verse(&template, &vocabulary);
         let id = |c| vocabulary.id(c).unwrap();
         let all: Vec<TokenId> = (3..7).collect();
         for (place, wanted) in

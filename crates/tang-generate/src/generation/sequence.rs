@@ -6,7 +6,7 @@ use tang_kernels::log_sum_exp;
 use tang_tokenizer::{NEWLINE, TokenId};
 
 use crate::{
-    GenerateError, GenerationConfig, Task,
+    GenerateError, GenerationConfig, Task, WordPlace,
     sampling::{candidates::Candidates, pipeline::Pipeline, tie::Tie},
 };
 
@@ -63,6 +63,10 @@ pub struct Sequence {
     log_probs: Sum,
     /// Log-probabilities of those that the constraints did not force.
     free_log_probs: Sum,
+    /// Log-probabilities of the characters of words.
+    word_log_probs: Sum,
+    /// Logarithm of the probability of all choices.
+    score: f64,
     finish_reason: Option<FinishReason>,
 }
 
@@ -101,6 +105,8 @@ impl Sequence {
             context: usize::MAX,
             log_probs: Sum::default(),
             free_log_probs: Sum::default(),
+            word_log_probs: Sum::default(),
+            score: 0.0,
             finish_reason: None,
         })
     }
@@ -131,6 +137,18 @@ impl Sequence {
         self.free_log_probs.mean()
     }
 
+    /// Mean log-probability, in nats, of the generated tokens that were not given with their places: free ones and
+    /// those of words. Poems with the same words are compared by it.
+    pub(crate) fn mean_chosen_log_prob(&self) -> f64 {
+        let (free, words) = (self.free_log_probs, self.word_log_probs);
+        (free.total + words.total) / (free.count + words.count) as f64
+    }
+
+    /// The place of each word that the task asks for, in its order; `None` for one that the sequence has not reached.
+    pub fn word_places(&self) -> Vec<Option<WordPlace>> {
+        self.task.word_places(&self.tokens)
+    }
+
     /// Chooses the next token, from the logits after the last one.
     ///
     /// # Errors
@@ -142,9 +160,10 @@ impl Sequence {
 
     /// [`advance`](Self::advance) with the `count` best of the allowed tokens only.
     fn advance_among(&mut self, logits: &[f32], count: usize) -> Result<Step, GenerateError> {
+        self.choose_word(logits);
         let (candidates, forced) = self.candidates(logits, count)?;
         let step = self.generated().len();
-        let choice = self.pipeline.choose(&self.tokens, step, candidates);
+        let choice = self.pipeline.choose(&self.task.compared(&self.tokens), step, candidates);
         let step = Step {
             token: choice.token,
             forced,
@@ -158,10 +177,29 @@ impl Sequence {
     /// Whether the next choice could be `token` if each logit were off by up to `gap`: whether
     /// rounding explains that choice, at any step of the pipeline.
     pub fn could_choose(&self, logits: &[f32], token: TokenId, gap: f32) -> bool {
-        let tie =
-            Tie { history: &self.tokens, pipeline: &self.pipeline, step: self.generated().len() };
-        let candidates = self.candidates(logits, usize::MAX);
+        let history = &self.task.compared(&self.tokens);
+        let tie = Tie { history, pipeline: &self.pipeline, step: self.generated().len() };
+        let mut next = self.clone();
+        next.choose_word(logits);
+        let candidates = next.candidates(logits, usize::MAX);
         candidates.is_ok_and(|(candidates, _)| tie.can_be(&candidates, token, gap))
+    }
+
+    /// Decides which word of the task begins now, if any.
+    fn choose_word(&mut self, logits: &[f32]) {
+        self.task.choose_word(&self.tokens, logits, self.pipeline.sampler.seed());
+    }
+
+    /// Whether a word whose place was chosen begins now.
+    pub(crate) fn begins_word(&self) -> bool {
+        self.task.begins_word(&self.tokens)
+    }
+
+    /// The sequence with each decision about the words of the task that is possible now.
+    pub(crate) fn branches(&self, logits: &[f32]) -> Vec<Self> {
+        let branches = self.task.branches(&self.tokens, logits).into_iter();
+        let branch = |(task, chance)| Self { task, score: self.score + chance, ..self.clone() };
+        branches.map(branch).collect()
     }
 
     /// The tokens that the constraints allow next, at least one, and whether only one is allowed.
@@ -199,10 +237,17 @@ impl Sequence {
 
     /// Adds a token that the model alone gives this log-probability.
     pub(crate) fn push(&mut self, token: TokenId, log_prob: f64, forced: bool) {
+        let (is_word, begins_word) = (self.task.is_word(&self.tokens), self.begins_word());
         self.tokens.push(token);
         self.log_probs.add(log_prob);
         if !forced {
             self.free_log_probs.add(log_prob);
+        } else if is_word {
+            self.word_log_probs.add(log_prob);
+        }
+        // The choice of a word's place was counted by its chance.
+        if !begins_word {
+            self.score += log_prob;
         }
         let limit = if self.generated().len() == self.max_new_tokens {
             Some(FinishReason::MaxNewTokens)
@@ -218,9 +263,10 @@ impl Sequence {
             if is_end && self.stop_at_end { Some(FinishReason::EndOfPoem) } else { limit };
     }
 
-    /// The log-probability of all generated tokens under the model alone, in nats.
-    pub(crate) fn log_prob(&self) -> f64 {
-        self.log_probs.total
+    /// The logarithm of the probability of all choices: of the generated tokens under the model alone, and of the
+    /// places of words by their chances.
+    pub(crate) fn score(&self) -> f64 {
+        self.score
     }
 }
 
@@ -243,16 +289,18 @@ mod tests {
 
     #[test]
     fn the_penalty_counts_the_prompt() {
-        let task = Task::continuation("一一", &vocabulary()).unwrap();
         let logits = [0.0, 0.0, 0.0, 3.0, 2.0, 1.0];
-        let chosen = |penalty| {
+        let chosen = |prompt, penalty| {
+            let task = Task::continuation(prompt, &vocabulary()).unwrap();
             let config = GenerationConfig { repetition_penalty: penalty, ..greedy() };
-            let mut sequence = Sequence::new(task.clone(), &config).unwrap();
+            let mut sequence = Sequence::new(task, &config).unwrap();
             sequence.advance(&logits).unwrap().token
         };
-        assert_eq!(chosen(1.0), 3);
+        assert_eq!(chosen("一一", 1.0), 3);
         // 一 is in the prompt: 3.0 / 2 is below 2.0.
-        assert_eq!(chosen(2.0), 4);
+        assert_eq!(chosen("一一", 2.0), 4);
+        // The model reads 一, but the poem has 㐀.
+        assert_eq!(chosen("㐀㐀", 2.0), 3);
     }
 
     #[test]

@@ -29,6 +29,14 @@ pub(crate) enum Sampler {
 }
 
 impl Sampler {
+    /// The seed of the noise, if there is any.
+    pub(crate) fn seed(self) -> Option<u64> {
+        match self {
+            Self::Greedy => None,
+            Self::Gumbel { seed } => Some(seed),
+        }
+    }
+
     /// Count of the best candidates that decide the choice: without noise, the best and the second.
     pub(crate) fn contenders(self) -> usize {
         match self {

@@ -13,8 +13,8 @@ use crate::{GenerateError, Sequence, generation::rows::Rows, sampling::candidate
 /// that ends is kept as finished, and one beam fewer goes on; a poem without an allowed next token
 /// is dropped. Returns the finished poems, best first by the mean log-probability per token.
 ///
-/// Log-probabilities are those of the model, for the tokens that the constraints of `start` allow;
-/// sampling settings have no effect. One beam is greedy decoding.
+/// Log-probabilities are those of the model, for the tokens that the constraints of `start` allow, and for the places
+/// of its words those of their chances; sampling settings have no effect. One beam is greedy decoding.
 ///
 /// # Errors
 ///
@@ -38,11 +38,16 @@ pub fn beam_search(
         let logits = rows.forward(decoder)?;
         let width = beams - finished.len();
         let mut failure = None;
+        // Each poem with each decision about the words that it is to have, and its row.
+        let mut branches = Vec::new();
         let mut next = Vec::new();
         for (row, (sequence, logits)) in rows.sequences.iter().zip(logits.rows()).enumerate() {
-            match continuations(row, sequence, logits, width) {
-                Ok(continuations) => next.extend(continuations),
-                Err(error) => failure = Some(error),
+            for branch in sequence.branches(logits) {
+                match continuations(branches.len(), &branch, logits, width) {
+                    Ok(continuations) => next.extend(continuations),
+                    Err(error) => failure = Some(error),
+                }
+                branches.push((row, branch));
             }
         }
         if let Some(error) = failure.filter(|_| next.is_empty() && finished.is_empty()) {
@@ -52,8 +57,8 @@ pub fn beam_search(
         next.truncate(width);
         let mut kept = Vec::new();
         let mut grown = Vec::new();
-        for Continuation { row, token, log_prob, forced, .. } in next {
-            let mut sequence = rows.sequences[row].clone();
+        for Continuation { branch, token, log_prob, forced, .. } in next {
+            let (row, mut sequence) = branches[branch].clone();
             sequence.push(token, log_prob, forced);
             if sequence.finish_reason().is_some() {
                 finished.push(sequence);
@@ -73,18 +78,19 @@ pub fn beam_search(
 
 /// One more token after one of the kept poems.
 struct Continuation {
-    row: usize,
+    /// Index of the poem with a decision about its words.
+    branch: usize,
     token: TokenId,
     log_prob: f64,
     forced: bool,
-    /// Log-probability of the whole.
+    /// Score of the whole.
     total: f64,
 }
 
 impl Continuation {
     /// A total order, so that the same scores always give the same beams.
     fn likeliest_first(&self, other: &Self) -> Ordering {
-        let place = |one: &Self| (one.row, one.token);
+        let place = |one: &Self| (one.branch, one.token);
         let by_total = other.total.total_cmp(&self.total);
         by_total.then_with(|| place(self).cmp(&place(other)))
     }
@@ -92,7 +98,7 @@ impl Continuation {
 
 /// The `width` likeliest continuations of one poem; no more of one poem can be kept.
 fn continuations(
-    row: usize,
+    branch: usize,
     sequence: &Sequence,
     logits: &[f32],
     width: usize,
@@ -100,9 +106,11 @@ fn continuations(
     let (mut candidates, forced) = sequence.candidates(logits, width)?;
     candidates.keep_best(width);
     let norm = log_sum_exp(logits);
+    let begins_word = sequence.begins_word();
     let continuation = |&Candidate { token, logit }: &Candidate| {
         let log_prob = f64::from(logit) - norm;
-        Continuation { row, token, log_prob, forced, total: sequence.log_prob() + log_prob }
+        let total = sequence.score() + if begins_word { 0.0 } else { log_prob };
+        Continuation { branch, token, log_prob, forced, total }
     };
     Ok(candidates.iter().map(continuation).collect())
 }

@@ -8,8 +8,8 @@ use crate::{Batch, GenerateError, GenerationConfig, Sequence, Task};
 /// poems differ by one.
 const SEED_STEP: u64 = 1 << 40;
 
-/// Draws `count` poems and gives the one whose free tokens the model finds likeliest, by the mean of their
-/// log-probabilities. The first is drawn with the seed of `config`, as it would be alone.
+/// Draws `count` poems and gives the one whose tokens the model finds likeliest, by the mean of the log-probabilities
+/// of all that were not given with their places. The first is drawn with the seed of `config`, as it would be alone.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn best_of(
     let mut failure = None;
     let mut best: Option<Sequence> = None;
     for result in Batch::new(decoder, sequences) {
-        let score = Sequence::mean_free_log_prob;
+        let score = Sequence::mean_chosen_log_prob;
         match result {
             Err(error @ GenerateError::NothingAllowed(_)) => failure = Some(error),
             Err(error) => return Err(error),

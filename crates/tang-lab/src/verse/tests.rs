@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use tang_checkpoint::ModelConfig;
-use tang_corpus::Corpus;
+use tang_corpus::{Collections, Corpus};
 
 use super::*;
 use crate::cache::tests::{small, untrained};
@@ -16,7 +16,7 @@ fn lab<'a>(texts: impl IntoIterator<Item = &'a str>) -> LabModel {
 
 fn sample() -> Split {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/sample.txt");
-    let corpus = Corpus::read(Path::new(path), &mut |_| {}).unwrap();
+    let corpus = Corpus::read(Path::new(path), Collections::Tang, &mut |_| {}).unwrap();
     Split::of(&corpus.poems).unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, mem, slice::Chunks};
 
 use rand::{SeedableRng, rngs::ChaCha8Rng, seq::SliceRandom};
-use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
+use tang_tokenizer::{FULL_STOP_ID, NEWLINE, TokenId, Vocabulary};
 
 use crate::{TrainConfig, TrainError};
 
@@ -13,7 +13,7 @@ const JOINED_SHARE: usize = 4;
 
 /// Most epochs whose characters are counted, since each takes a shuffle of all poems. Characters of
 /// further epochs are estimated from these.
-pub(crate) const COUNTED_EPOCHS: usize = 16;
+const COUNTED_EPOCHS: usize = 16;
 
 /// A sequence of tokens: all but the last are inputs, all but the first are targets.
 pub(crate) type Row = Vec<TokenId>;
@@ -42,6 +42,18 @@ impl<'a> Batch<'a> {
     /// The token after each input, `[rows, length]`.
     pub(crate) fn targets(self) -> Vec<TokenId> {
         self.0.iter().flat_map(|row| &row[1..]).copied().collect()
+    }
+
+    /// The weights of the targets in the loss, `[rows, length]`: those before a full stop, where the poem rhymes,
+    /// have `at_rhymes` times that of the others, and all together are 1.
+    pub(crate) fn weights(self, at_rhymes: f64) -> Vec<f32> {
+        let row_weights = |row: &'a Row| {
+            let after = row[2..].iter().map(|token| Some(*token)).chain([None]);
+            after.map(|after| if after == Some(FULL_STOP_ID) { at_rhymes } else { 1.0 })
+        };
+        let weights: Vec<f64> = self.0.iter().flat_map(row_weights).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.into_iter().map(|weight| (weight / sum) as f32).collect()
     }
 
     /// The batch in at most `parts` parts of nearly equal size, in order.
@@ -112,6 +124,11 @@ impl Batches {
         // steps as the first: a surplus batch is left out, and for a missing one the first batch
         // comes again.
         Batch(&self.order[index % self.order.len()])
+    }
+
+    /// Whether [`tokens`](Self::tokens) counts the characters of so many steps.
+    pub(crate) fn counts(&self, steps: usize) -> bool {
+        steps <= COUNTED_EPOCHS * self.per_epoch
     }
 
     /// Characters that `steps` steps from step `first` on train on. After [`COUNTED_EPOCHS`] epochs
@@ -221,6 +238,14 @@ mod tests {
                 assert_eq!(inputs[1..], targets[..length - 1]);
             }
         }
+    }
+
+    #[test]
+    fn targets_before_a_full_stop_count_more() {
+        let rows = [vec![NEWLINE, 5, 6, FULL_STOP_ID, NEWLINE], vec![NEWLINE, 7, 8, 9, NEWLINE]];
+        let wanted = [1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(|weight| weight / 10.0);
+        assert_eq!(Batch(&rows).weights(3.0), wanted);
+        assert_eq!(Batch(&rows).weights(1.0), [0.125; 8]);
     }
 
     #[test]

@@ -38,8 +38,8 @@ pub fn part_pools() -> Result<&'static [ThreadPool], TrainError> {
     POOLS.as_deref().map_err(TrainError::threads)
 }
 
-/// The mean loss of a batch, nats per character, and its gradients with respect to every parameter.
-/// `dropout(i)` is the dropout of part i.
+/// The mean loss of a batch, nats per character, and the gradients of the loss, in which the target at a rhyme
+/// counts `rhyme_weight` times, with respect to every parameter. `dropout(i)` is the dropout of part i.
 ///
 /// # Errors
 ///
@@ -47,18 +47,22 @@ pub fn part_pools() -> Result<&'static [ThreadPool], TrainError> {
 pub(crate) fn batch_gradients(
     model: &Transformer,
     batch: Batch<'_>,
+    rhyme_weight: f64,
     dropout: impl Fn(usize) -> Option<Dropout> + Sync,
 ) -> Result<(f64, GradientsParams), TrainError> {
     let dropout = &dropout;
+    let weights = batch.weights(rhyme_weight);
+    let mut rest = &weights[..];
     let pools = part_pools()?;
     let results = thread::scope(|scope| -> io::Result<Vec<_>> {
         let parts = batch.split(PARTS).map(Batch).zip(pools.iter().cycle());
         let threads = parts.enumerate().map(|(index, (part, pool))| {
             // Autodiff graphs that share parameters block each other; a fork has its own graph.
             let model = model.clone().fork(&model.device());
-            let share = part.tokens() as f64 / batch.tokens() as f64;
+            let (weights, others) = rest.split_at(part.tokens());
+            rest = others;
             let work = move || {
-                pool.install(|| part_gradients(&model, part, share, dropout(index).as_ref()))
+                pool.install(|| part_gradients(&model, part, weights, dropout(index).as_ref()))
             };
             thread::Builder::new().spawn_scoped(scope, work)
         });
@@ -68,22 +72,22 @@ pub(crate) fn batch_gradients(
     })
     .map_err(TrainError::threads)?;
     let mut sum = GradientsAccumulator::new();
-    let mut loss = 0.0;
-    for (nats, gradients) in results {
-        loss += nats;
+    let mut nats = 0.0;
+    for (of_part, gradients) in results {
+        nats += of_part;
         sum.accumulate(model, gradients);
     }
-    Ok((loss, sum.grads()))
+    Ok((nats / batch.tokens() as f64, sum.grads()))
 }
 
-/// The contribution of one part, which is `share` of the batch, to the mean loss and its gradients.
+/// The sum of the nats of one part, and its contribution to the gradients; `weights` are those of its targets.
 ///
 /// The output head is differentiated by hand (see [`head_loss`]); the gradient of the hidden states enters
 /// the graph as the gradient of their product with it.
 fn part_gradients(
     model: &Transformer,
     part: Batch<'_>,
-    share: f64,
+    weights: &[f32],
     dropout: Option<&Dropout>,
 ) -> (f64, GradientsParams) {
     let width = model.config().width as i32;
@@ -92,7 +96,7 @@ fn part_gradients(
     let ids = Tensor::<2, Int>::from_data(ids, &model.device());
     let hidden = model.forward(ids, dropout).reshape([-1, width]);
     let head = model.output_head().inner();
-    let loss = head_loss(hidden.clone().inner(), head, &part.targets(), share);
+    let loss = head_loss(hidden.clone().inner(), head, &part.targets(), weights);
     let product = hidden * Tensor::from_inner(loss.hidden_gradient);
     let mut gradients = GradientsParams::from_grads(product.sum().backward(), model);
 
@@ -103,7 +107,7 @@ fn part_gradients(
         None => loss.head_gradient,
     };
     gradients.register(head, sum);
-    (loss.nats_per_char, gradients)
+    (loss.nats, gradients)
 }
 
 /// Scales all gradients down together if their common norm is above `max_norm`, and returns the
@@ -201,8 +205,10 @@ mod tests {
         let model = model();
         // Three rows and two: the parts have different shares.
         let rows = rows(5);
-        let (loss, gradients) = batch_gradients(&model, Batch(&rows), |_| None).unwrap();
-        let (whole_loss, whole) = part_gradients(&model, Batch(&rows), 1.0, None);
+        let (loss, gradients) = batch_gradients(&model, Batch(&rows), 3.0, |_| None).unwrap();
+        let batch = Batch(&rows);
+        let (whole_nats, whole) = part_gradients(&model, batch, &batch.weights(3.0), None);
+        let whole_loss = whole_nats / batch.tokens() as f64;
         assert!((loss - whole_loss).abs() < 1e-6, "{loss} {whole_loss}");
         let (parts, whole) = (flat(&model, &gradients), flat(&model, &whole));
         assert!(whole.iter().any(|g| g.abs() > 1e-2));
@@ -214,7 +220,7 @@ mod tests {
     #[test]
     fn clipping_keeps_the_direction() {
         let model = model();
-        let (_, mut gradients) = batch_gradients(&model, Batch(&rows(4)), |_| None).unwrap();
+        let (_, mut gradients) = batch_gradients(&model, Batch(&rows(4)), 1.0, |_| None).unwrap();
         let before = flat(&model, &gradients);
         let norm = before.iter().map(|g| g * g).sum::<f32>().sqrt();
         assert!((clip_global_norm(&model, &mut gradients, 10.0 * norm) - norm).abs() < 1e-4);

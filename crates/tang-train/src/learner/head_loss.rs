@@ -14,37 +14,36 @@ use tang_tokenizer::TokenId;
 /// Rows whose logits are computed at once.
 pub const CHUNK_ROWS: usize = 512;
 
-/// The weighted mean loss over all rows, and its gradients.
+/// The loss of all rows, and its gradients.
 pub(crate) struct HeadLoss {
-    /// Weight times mean nats per token.
-    pub nats_per_char: f64,
-    /// Gradient of it with respect to the hidden states, `[rows, width]`.
+    /// Sum of the nats of all targets, without their weights.
+    pub nats: f64,
+    /// Gradient of the weighted sum with respect to the hidden states, `[rows, width]`.
     pub hidden_gradient: Tensor<2>,
     /// Gradient of it with respect to the output head, `[vocab_size, width]`.
     pub head_gradient: Tensor<2>,
 }
 
-/// The cross-entropy of each row and its target, and the gradients of `weight` times the mean.
+/// The cross-entropy of each row and its target, and the gradients of the sum of them, each times its weight.
 ///
 /// # Shapes
 ///
 /// - hidden: `[rows, width]`, on a device without autodiff
 /// - head: `[vocab_size, width]`, likewise
-/// - targets: `[rows]`
+/// - targets, weights: `[rows]`
 pub(crate) fn head_loss(
     hidden: Tensor<2>,
     head: Tensor<2>,
     targets: &[TokenId],
-    weight: f64,
+    weights: &[f32],
 ) -> HeadLoss {
-    let weight = weight / targets.len() as f64;
     let gradient = if is_cpu(&hidden.device()) { logit_gradient_by_kernel } else { logit_gradient };
     let mut nats = Vec::with_capacity(targets.len());
     let mut hidden_gradients = Vec::new();
     let mut head_gradient: Option<Tensor<2>> = None;
-    for (hidden, targets) in hidden.split(CHUNK_ROWS, 0).into_iter().zip(targets.chunks(CHUNK_ROWS))
-    {
-        let gradient = gradient(logits(&hidden, &head), targets, weight, &mut nats);
+    let targets = targets.chunks(CHUNK_ROWS).zip(weights.chunks(CHUNK_ROWS));
+    for (hidden, (targets, weights)) in hidden.split(CHUNK_ROWS, 0).into_iter().zip(targets) {
+        let gradient = gradient(logits(&hidden, &head), targets, weights, &mut nats);
         hidden_gradients.push(gradient.clone().matmul(head.clone()));
         let own = gradient.transpose().matmul(hidden);
         head_gradient = Some(match head_gradient {
@@ -53,24 +52,24 @@ pub(crate) fn head_loss(
         });
     }
     HeadLoss {
-        nats_per_char: nats.iter().sum::<f64>() * weight,
+        nats: nats.iter().sum(),
         hidden_gradient: Tensor::cat(hidden_gradients, 0),
         head_gradient: head_gradient.expect("a batch has at least one row"),
     }
 }
 
-/// `weight` times the gradient of all nats with respect to the logits, `[rows, vocab_size]`; appends the nats
-/// of each row. The logits are not shared, so the host takes them without a copy.
+/// The gradient of the nats of each row, times its weight, with respect to the logits, `[rows, vocab_size]`;
+/// appends the nats of each row. The logits are not shared, so the host takes them without a copy.
 fn logit_gradient_by_kernel(
     logits: Tensor<2>,
     targets: &[TokenId],
-    weight: f64,
+    weights: &[f32],
     nats: &mut Vec<f64>,
 ) -> Tensor<2> {
     let (device, [_, vocab_size]) = (logits.device(), logits.dims());
     let mut logits = logits.into_data();
     let values = logits.as_mut_slice().expect(FLOATS);
-    cross_entropy_gradient(values, vocab_size, targets, weight as f32, nats);
+    cross_entropy_gradient(values, vocab_size, targets, weights, nats);
     Tensor::from_data(logits, &device)
 }
 
@@ -78,7 +77,7 @@ fn logit_gradient_by_kernel(
 fn logit_gradient(
     logits: Tensor<2>,
     targets: &[TokenId],
-    weight: f64,
+    weights: &[f32],
     nats: &mut Vec<f64>,
 ) -> Tensor<2> {
     let targets = column(targets, &logits.device());
@@ -88,7 +87,8 @@ fn logit_gradient(
     let probabilities = log_probs.exp();
     let gradient = probabilities.scatter(1, targets, minus_one, IndexingUpdateOp::Add);
     nats.extend(of_targets.neg().into_data().iter::<f64>());
-    gradient * weight
+    let weights = TensorData::new(weights.to_vec(), [weights.len(), 1]);
+    gradient.clone() * Tensor::from_data(weights, &gradient.device())
 }
 
 /// Logits of all tokens, `[rows, vocab_size]`.
@@ -124,18 +124,21 @@ mod tests {
         let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
         let hidden = tensor([ROWS, 6], &device);
         let head = tensor([11, 6], &device);
-        let ours = head_loss(hidden, head, &targets, 1.0);
+        let weights: Vec<f32> = (0..ROWS).map(|i| (1 + i % 3) as f32 / ROWS as f32).collect();
+        let ours = head_loss(hidden, head, &targets, &weights);
 
         let autodiff = tang_model::device::with_gradients(&device);
         let hidden = tensor([ROWS, 6], &autodiff).require_grad();
         let head = tensor([11, 6], &autodiff).require_grad();
         let logits = hidden.clone().matmul(head.clone().transpose());
         let index = column(&targets, &hidden.device());
-        let loss = log_softmax(logits, 1).gather(1, index).mean().neg();
-        let gradients = loss.backward();
+        let nats = log_softmax(logits, 1).gather(1, index).neg();
+        let data = TensorData::new(weights, [ROWS, 1]);
+        let weights = Tensor::<2>::from_data(data, &hidden.device());
+        let gradients = (nats.clone() * weights).sum().backward();
 
-        let value: f32 = loss.inner().into_scalar();
-        assert!((f64::from(value) - ours.nats_per_char).abs() < 1e-6);
+        let value: f32 = nats.sum().inner().into_scalar();
+        assert!((f64::from(value) - ours.nats).abs() < 1e-6 * ours.nats);
         for (got, wanted) in [
             (ours.hidden_gradient, hidden.grad(&gradients).unwrap()),
             (ours.head_gradient, head.grad(&gradients).unwrap()),
@@ -151,9 +154,10 @@ mod tests {
         let device = tang_model::device::cpu();
         let targets: Vec<TokenId> = (0..ROWS as u32).map(|i| (i * 7) % 11).collect();
         let (hidden, head) = (tensor([ROWS, 6], &device), tensor([11, 6], &device));
+        let weights: Vec<f32> = (0..ROWS).map(|i| (i % 5) as f32).collect();
         let run = |gradient: fn(_, _, _, &mut Vec<f64>) -> Tensor<2>| {
             let mut nats = Vec::new();
-            let gradient = gradient(logits(&hidden, &head), &targets[..], 0.7, &mut nats);
+            let gradient = gradient(logits(&hidden, &head), &targets[..], &weights[..], &mut nats);
             (to_vec(gradient), nats)
         };
         let (got, wanted) = (run(logit_gradient), run(logit_gradient_by_kernel));

@@ -13,7 +13,10 @@ use burn_pack::{Reader, Scalar, Tensor};
 use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 use tang_model::parameter_id;
 
-use super::optimizer::takes_muon;
+use super::{
+    optimizer::{has_classes, takes_muon},
+    sound_classes::SoundClasses,
+};
 
 /// Name of the rank of the parameter in Burn's record.
 const RANK: &str = "__rank";
@@ -78,13 +81,17 @@ fn number(scalar: Option<Scalar>) -> Option<usize> {
 fn check(tensor: Tensor, id: u64, name: &str, spec: &ParameterSpec) -> Result<(), String> {
     let least = if name == SQUARES { 0.0 } else { f32::MIN };
     let name = format!("`{name}` of `{}`", spec.path);
+    let mut wanted = spec.shape.clone();
+    if has_classes(spec) {
+        wanted[0] += SoundClasses::COUNT;
+    }
     let (_, dtype, shape, owner, bytes) = tensor.into_parts().map_err(|e| e.to_string())?;
     if dtype != DType::F32 {
         return Err(format!("{name} is stored as {dtype:?}, not as F32"));
     }
-    if *shape != spec.shape[..] {
-        let (got, wanted) = (&shape[..], &spec.shape);
-        return Err(format!("{name} has shape {got:?}, the parameter {wanted:?}"));
+    if *shape != wanted[..] {
+        let got = &shape[..];
+        return Err(format!("{name} has shape {got:?}, wanted {wanted:?}"));
     }
     if owner != Some(id) {
         return Err(format!("{name} is marked as another parameter's"));

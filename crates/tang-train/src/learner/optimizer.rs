@@ -11,16 +11,25 @@ use burn::{
 use tang_checkpoint::{ModelConfig, ParameterSpec, parameters};
 use tang_model::{FLOATS, device::is_cpu, parameter_id};
 
+use super::sound_classes::SoundClasses;
+
 /// Muon (Jordan et al., *Muon*, 2024) for the matrices of the blocks: it turns a gradient into the
 /// nearest orthogonal matrix, so that small directions of it count as much as large ones. Its steps
 /// have the scale of AdamW's (Liu et al., *Muon is Scalable for LLM Training*, 2025), so that one
 /// learning rate serves both. Embeddings, biases and norms have AdamW (Loshchilov & Hutter,
 /// *Decoupled Weight Decay Regularization*, 2019) with the betas that small language models use;
 /// biases and norms are not decayed.
-pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimizer {
+///
+/// The tokens of a class share a part of their embedding, which has a step of its own.
+pub(crate) fn optimizer(
+    model: &ModelConfig,
+    weight_decay: f32,
+    classes: SoundClasses,
+) -> ModuleOptimizer {
     let specs = parameters(model);
     let (hidden, others): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| takes_muon(spec));
-    let embeddings = others.into_iter().filter(|spec| is_matrix(spec)).collect();
+    let embeddings = others.into_iter().filter(|spec| is_matrix(spec));
+    let (tokens, positions) = embeddings.partition(|spec| has_classes(spec));
     let group = |specs: Vec<&ParameterSpec>| {
         ParamGroup::from_ids(specs.iter().map(|s| parameter_id(&s.path)).collect())
     };
@@ -28,7 +37,8 @@ pub(crate) fn optimizer(model: &ModelConfig, weight_decay: f32) -> ModuleOptimiz
         .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW)
         .with_weight_decay(Some(WeightDecayConfig::new(weight_decay)));
     ModuleOptimizer::from(AdamW { weight_decay: 0.0 })
-        .with_group(group(embeddings), AdamW { weight_decay }, None)
+        .with_group(group(positions), AdamW { weight_decay }, None)
+        .with_group(group(tokens), ClassAdamW { of_rows: AdamW { weight_decay }, classes }, None)
         .with_group(group(hidden), muon.build(), None)
 }
 
@@ -39,6 +49,11 @@ fn is_matrix(spec: &ParameterSpec) -> bool {
 /// Whether Muon steps this parameter, with one moment; AdamW steps the others, with two.
 pub(crate) fn takes_muon(spec: &ParameterSpec) -> bool {
     is_matrix(spec) && spec.path.starts_with("blocks.")
+}
+
+/// Whether the moments of this parameter have a row per class below those of the tokens.
+pub(crate) fn has_classes(spec: &ParameterSpec) -> bool {
+    spec.path == "token_embedding"
 }
 
 const BETAS: [f32; 2] = [0.9, 0.95];
@@ -107,6 +122,42 @@ impl Optimizer for AdamW {
     }
 }
 
+/// AdamW on the vectors of the tokens and, apart, on those of their classes.
+#[derive(Clone)]
+struct ClassAdamW {
+    of_rows: AdamW,
+    classes: SoundClasses,
+}
+
+impl Optimizer for ClassAdamW {
+    type State<const D: usize> = AdamWState<D>;
+
+    fn step<const D: usize>(
+        &self,
+        rate: LearningRate,
+        parameter: Tensor<D>,
+        gradient: Tensor<D>,
+        state: Option<Self::State<D>>,
+    ) -> (Tensor<D>, Option<Self::State<D>>) {
+        let shape = parameter.dims();
+        let [tokens, width] = [shape[0], shape[1]];
+        let rows = tokens + SoundClasses::COUNT;
+        let mut extended = shape;
+        extended[0] = rows;
+        // The vectors of the classes are part of those of the tokens, so here they are 0 and only their change counts.
+        let none = Tensor::zeros([SoundClasses::COUNT, width], &parameter.device());
+        let parameter = Tensor::cat(vec![parameter.reshape([tokens, width]), none], 0);
+        let gradient = self.classes.with_sums(gradient.reshape([tokens, width]));
+        let (parameter, gradient) = (parameter.reshape(extended), gradient.reshape(extended));
+        let (changed, state) = self.of_rows.step(rate, parameter, gradient, state);
+        (self.classes.added(changed.reshape([rows, width])).reshape(shape), state)
+    }
+
+    fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
+        AdamW::to_device(state, device)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use burn::{
@@ -116,6 +167,7 @@ mod tests {
     };
     use tang_checkpoint::Weights;
     use tang_model::{Transformer, device};
+    use tang_tokenizer::Vocabulary;
 
     use super::*;
 
@@ -136,6 +188,11 @@ mod tests {
         }
     }
 
+    /// Seven tokens: two level ones of one rhyme group, two oblique ones, and three that are no characters.
+    fn vocabulary() -> Vocabulary {
+        Vocabulary::from_texts(["春人月雪"])
+    }
+
     fn tiny() -> ModelConfig {
         ModelConfig { width: 8, feed_forward_width: 16, layers: 1, ..ModelConfig::tang_4l(7) }
     }
@@ -147,7 +204,8 @@ mod tests {
         let model = Transformer::new(tiny(), before.clone(), &device).unwrap();
         let mut waves = Waves { height, gradients: GradientsParams::new() };
         model.visit(&mut waves);
-        let after = optimizer(&tiny(), weight_decay).step(0.1, model, waves.gradients);
+        let optimizer = &mut optimizer(&tiny(), weight_decay, SoundClasses::new(&vocabulary()));
+        let after = optimizer.step(0.1, model, waves.gradients);
         [before, after.valid().weights()]
     }
 
@@ -183,8 +241,37 @@ mod tests {
             }
         }
         // AdamW's first step has the gradient's sign and one length; the first gradient is 0.
-        let embedding = step("token_embedding");
-        assert!(embedding[1..].iter().all(|s| (s.abs() - 0.1).abs() < 1e-4));
+        let positions = step("position_embedding");
+        assert!(positions[1..].iter().all(|s| (s.abs() - 0.1).abs() < 1e-4));
+    }
+
+    #[test]
+    fn tokens_of_a_class_take_its_step_too() {
+        let [before, after] = one_step(0.0, 1.0);
+        let vocabulary = vocabulary();
+        let step = |c: char, i: usize| {
+            let at = vocabulary.id(c).unwrap() as usize * 8 + i;
+            after.values("token_embedding")[at] - before.values("token_embedding")[at]
+        };
+        // Each part of the first step is +0.1 or -0.1: one of the token, one of its tone, one of its rhyme group.
+        for i in 1..8 {
+            assert!((step('。', i).abs() - 0.1).abs() < 1e-4);
+            let own = |c| -step_sign(&vocabulary, c, i) * 0.1;
+            let of_class = |a, b| {
+                let (a, b) = (step(a, i) - own(a), step(b, i) - own(b));
+                assert!((a - b).abs() < 1e-4, "{a} {b}");
+                a
+            };
+            let (level, oblique) = (of_class('春', '人'), of_class('月', '雪'));
+            assert!((level.abs() - 0.2).abs() < 1e-4 || level.abs() < 1e-4, "{level}");
+            assert!((oblique.abs() - 0.1).abs() < 1e-4, "{oblique}");
+        }
+    }
+
+    /// The sign of the gradient in [`Waves`].
+    fn step_sign(vocabulary: &Vocabulary, c: char, i: usize) -> f32 {
+        let at = (vocabulary.id(c).unwrap() as usize * 8 + i) as f32;
+        (at * at).sin().signum()
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The learning rate as a pure function of the step.
+//! The learning rate and the weight of rhymes as pure functions of the step.
 
 use crate::TrainConfig;
 
@@ -17,6 +17,16 @@ pub(crate) fn learning_rate(config: &TrainConfig, step: usize) -> f64 {
     let progress = ((step - warmup) / left).min(1.0);
     let cosine = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
     config.peak_learning_rate * (FLOOR + (1.0 - FLOOR) * cosine)
+}
+
+/// The weight in the loss of a character that rhymes at step `step`, counted from 1: it falls in equal steps
+/// from the configured one to 1 at the last step.
+///
+/// A rhyme is one character in twelve to sixteen, and it can only be learned together with the place where to look
+/// for the last one: with equal weights a model with rotary positions does not find it.
+pub(crate) fn rhyme_weight(config: &TrainConfig, step: usize) -> f64 {
+    let left = 1.0 - step as f64 / config.steps as f64;
+    1.0 + (config.rhyme_weight - 1.0) * left
 }
 
 #[cfg(test)]
@@ -40,6 +50,15 @@ mod tests {
         assert!((1..100).all(|s| at(s) < at(s + 1)));
         assert!((100..1000).all(|s| at(s) > at(s + 1)));
         assert_eq!(at(5000), at(1000));
+    }
+
+    #[test]
+    fn rhymes_count_less_and_less() {
+        let config = TrainConfig { steps: 1000, rhyme_weight: 6.0, ..Preset::Quick.config() };
+        let at = |step| rhyme_weight(&config, step);
+        assert_eq!((at(500), at(1000)), (3.5, 1.0));
+        assert!((1..1000).all(|step| at(step) > at(step + 1)));
+        assert_eq!(rhyme_weight(&TrainConfig { rhyme_weight: 1.0, ..config }, 3), 1.0);
     }
 
     #[test]

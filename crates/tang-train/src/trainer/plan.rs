@@ -7,10 +7,7 @@ use tang_checkpoint::ModelConfig;
 use tang_corpus::Split;
 
 use super::run_folder::state_of_run;
-use crate::{
-    TrainConfig, TrainError,
-    learner::{Learner, batches::COUNTED_EPOCHS},
-};
+use crate::{TrainConfig, TrainError, learner::Learner};
 
 /// Steps that a trial does before those that it times.
 const WARM_UP_STEPS: usize = 2;
@@ -30,16 +27,20 @@ pub struct Plan {
     pub poems: usize,
     /// Count of their characters, with a newline after each poem.
     pub characters: usize,
+    /// Count of Song poems to learn from first.
+    pub song_poems: usize,
     /// Count of poems to evaluate on.
     pub validation_poems: usize,
-    /// Steps in one pass over the training poems.
+    /// Steps in one pass over the training poems, without Song poems.
     pub steps_per_epoch: usize,
     /// Steps done already.
     pub steps_done: usize,
     /// Characters trained on already.
     pub tokens_done: u64,
-    /// Characters that the steps left will train on; an estimate unless [`Plan::is_counted`].
+    /// Characters that the steps left will train on.
     pub tokens_left: u64,
+    /// Whether these are counted, and not estimated from those of the next epochs.
+    pub is_counted: bool,
     /// Speed of a few steps.
     pub trial: Trial,
 }
@@ -89,11 +90,13 @@ impl Plan {
             corpus: progress.corpus,
             poems: split.train.len(),
             characters: split.train_characters(),
+            song_poems: if progress.train.song_steps > 0 { split.song.len() } else { 0 },
             validation_poems: split.validation.len(),
             steps_per_epoch: learner.steps_per_epoch(),
             steps_done: progress.step,
             tokens_done: progress.tokens,
             tokens_left: learner.tokens_left(),
+            is_counted: learner.counts_tokens_left(),
             trial: Trial::run(learner)?,
         })
     }
@@ -103,9 +106,9 @@ impl Plan {
         self.config.steps - self.steps_done
     }
 
-    /// Whether the characters left are counted, and not estimated from those of the next epochs.
-    pub fn is_counted(&self) -> bool {
-        self.steps_left() <= COUNTED_EPOCHS * self.steps_per_epoch
+    /// Steps left that learn from Song poems, too.
+    pub fn song_steps_left(&self) -> usize {
+        self.config.song_steps.saturating_sub(self.steps_done)
     }
 
     /// Evaluations left: those between steps, and one after the last step.
@@ -165,6 +168,7 @@ mod tests {
         let split = Split {
             train: vec![poem("春眠不觉晓"), poem("处处闻啼鸟"), poem("夜来风雨声")],
             validation: vec![poem("花落知多少")],
+            ..Split::default()
         };
         Plan::of_start(config, model, split, &device::cpu()).unwrap()
     }
