@@ -55,7 +55,7 @@ def compare_logits(folder, model, tokenizer, poem):
 
 def compare_greedy(folder, model, tokenizer, poem):
     prefix = poem[:5]
-    ours = tang("continue", prefix, "--temperature", "0", "--json", "--checkpoint", folder)
+    ours = tang("continue", prefix, "--temperature", "0", "--repetition-penalty", "1", "--json", "--checkpoint", folder)
     ids = tokenizer("\n" + prefix, return_tensors="pt")["input_ids"]
     length = model.config.max_position_embeddings
     with torch.inference_mode():

@@ -15,7 +15,7 @@ mod support;
 use support::{TWO, model, vocabulary};
 
 fn greedy() -> GenerationConfig {
-    GenerationConfig { temperature: 0.0, ..GenerationConfig::default() }
+    GenerationConfig { temperature: 0.0, repetition_penalty: 1.0, ..GenerationConfig::default() }
 }
 
 fn start(task: &Task) -> Sequence {

@@ -97,6 +97,8 @@ fn key(name: &str) -> String {
 
 /// 14 characters, two marks and the newline.
 const VOCABULARY: usize = 17;
+/// Rows of the moments of the embedding: one per token, and one per tone and rhyme group.
+const ROWS: usize = VOCABULARY + 32;
 const WIDTH: usize = 16;
 const SQUARES: &str = "momentum.moment_2";
 
@@ -157,16 +159,16 @@ fn progress(pointer: &'static str, value: Value) -> Edit {
 fn what_is_wrong_is_named() {
     let run = stopped_run();
     let state = fs::read(run.path().join("training_state.safetensors")).unwrap();
-    let numbers = || vec![0.5_f32; VOCABULARY * WIDTH];
+    let numbers = || vec![0.5_f32; ROWS * WIDTH];
     let with = move |value: f32| [vec![value], numbers()[1..].to_vec()].concat();
-    let shape = [VOCABULARY, WIDTH];
+    let shape = [ROWS, WIDTH];
     let cases = [
         (
             progress("/model/vocab_size", json!(VOCABULARY + 2)),
             "its model has 19 characters, and its corpus 17",
         ),
         (progress("/model/n_layer", json!(2)), "blocks.1."),
-        (progress("/model/n_embd", json!(32)), "[17, 16]"),
+        (progress("/model/n_embd", json!(32)), "[49, 16]"),
         (progress("/model/n_head", json!(0)), "heads is 0"),
         (progress("/model/model_type", json!("mamba")), "mamba"),
         (progress("/step", json!(6)), "6 of 5 steps are done"),
@@ -182,23 +184,20 @@ fn what_is_wrong_is_named() {
         (progress("", json!("progress")), "invalid type"),
         (
             edit(|parts| parts.moment("momentum.moment_1", [2, 3], &[0.0; 6])),
-            "`momentum.moment_1` of `token_embedding` has shape [2, 3], the parameter [17, 16]",
+            "`momentum.moment_1` of `token_embedding` has shape [2, 3], wanted [49, 16]",
         ),
-        (
-            edit(move |parts| parts.moment(SQUARES, [WIDTH, VOCABULARY], &numbers())),
-            "has shape [16, 17]",
-        ),
+        (edit(move |parts| parts.moment(SQUARES, [WIDTH, ROWS], &numbers())), "has shape [16, 49]"),
         (
             edit(|parts| {
-                let flat = vec![0; 4 * VOCABULARY * WIDTH];
-                parts.moment_of(&key(SQUARES), DType::F32, vec![VOCABULARY * WIDTH], flat);
+                let flat = vec![0; 4 * ROWS * WIDTH];
+                parts.moment_of(&key(SQUARES), DType::F32, vec![ROWS * WIDTH], flat);
             }),
-            "has shape [272]",
+            "has shape [784]",
         ),
         (
             edit(|parts| {
-                let halves = vec![0; 2 * VOCABULARY * WIDTH];
-                let shape = vec![VOCABULARY, WIDTH];
+                let halves = vec![0; 2 * ROWS * WIDTH];
+                let shape = vec![ROWS, WIDTH];
                 parts.moment_of(&key(SQUARES), DType::F16, shape, halves);
             }),
             "`momentum.moment_2` of `token_embedding` is stored as F16",

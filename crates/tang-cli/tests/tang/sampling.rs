@@ -113,13 +113,13 @@ fn json_has_one_object_a_poem() {
 
 #[test]
 fn settings_change_what_is_drawn() {
-    let flags = ["--seed", "1", "-n", "3", "--temperature", "1.5"];
+    let flags = ["--seed", "1", "-n", "6", "--temperature", "1.2"];
     let plain = with(KINDS[2], &flags);
     for setting in [
         ["--temperature", "0.3"],
         ["--top-k", "2"],
         ["--top-p", "0.05"],
-        ["--repetition-penalty", "5"],
+        ["--repetition-penalty", "1"],
     ] {
         let mut changed = flags.to_vec();
         if setting[0] == "--temperature" {
