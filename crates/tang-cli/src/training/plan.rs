@@ -30,7 +30,7 @@ impl fmt::Display for TrainingPlan<'_> {
         let minutes = |seconds: f64| format!("{:.1} min", seconds / 60.0);
         let song_poems = match plan.song_poems {
             0 => String::new(),
-            poems => format!(", after {} Song poems with them", count(poems)),
+            poems => format!(", {} Song poems beside them at first", count(poems)),
         };
         let corpus = format!(
             "{}: {} poems of {} characters to learn from{}, {} to evaluate on; SHA-256 {}",
