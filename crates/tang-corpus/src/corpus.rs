@@ -103,8 +103,8 @@ impl Corpus {
                 let texts = read_archive(path, &bytes, collections, on_progress)?;
                 Self::from_collections(&texts, on_progress)
             } else if collections == Collections::TangAndSong {
-                let fault = "is no package, which alone has Song poems: give the chinese-poetry package or \
-                             repository";
+                let fault = "is a text file, and only the chinese-poetry package has Song poems: give the package or \
+                             a clone of its repository";
                 return Err(CorpusError::unreadable(path, fault));
             } else {
                 Self::from_page(Page::of_file(path, &bytes)?, on_progress)

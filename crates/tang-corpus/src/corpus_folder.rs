@@ -120,9 +120,11 @@ impl CorpusFolder {
     /// [`CorpusError::NotBuilt`] if there is none, [`CorpusError::Changed`] if a file is missing, is
     /// not the one that was written with the others, or holds no poems of a strict form.
     pub fn open(&self) -> Result<Split, CorpusError> {
-        let song = if self.checksums()?.names(SONG) { self.read_poems(SONG)? } else { Vec::new() };
-        let (train, validation) = (self.read_poems(TRAIN)?, self.read_poems(VALIDATION)?);
-        Ok(Split { train, validation, song })
+        // The list is read once, so that all files are of one corpus.
+        let checksums = self.checksums()?;
+        let poems = |name| self.read_poems(name, &checksums);
+        let song = if checksums.names(SONG) { poems(SONG)? } else { Vec::new() };
+        Ok(Split { train: poems(TRAIN)?, validation: poems(VALIDATION)?, song })
     }
 
     /// All poems of the corpus, in the order of their source.
@@ -131,7 +133,7 @@ impl CorpusFolder {
     ///
     /// Those of [`CorpusFolder::open`].
     pub fn poems(&self) -> Result<Vec<String>, CorpusError> {
-        self.read_poems(POEMS)
+        self.read_poems(POEMS, &self.checksums()?)
     }
 
     /// The checksums of a corpus that was built to its end.
@@ -186,8 +188,7 @@ impl CorpusFolder {
         }
     }
 
-    fn read_poems(&self, name: &str) -> Result<Vec<String>, CorpusError> {
-        let checksums = self.checksums()?;
+    fn read_poems(&self, name: &str, checksums: &Checksums) -> Result<Vec<String>, CorpusError> {
         let path = self.path.join(name);
         let bytes = read_if_there(&path)?.filter(|bytes| checksums.has(name, bytes));
         match bytes.as_deref().and_then(poems) {

@@ -23,7 +23,7 @@ pub struct Split {
     pub song: Vec<String>,
 }
 
-/// Counts of Song poems that [`Split::add_song`] left out, each by the first reason that it has.
+/// Counts of Song poems that [`Split::add_song`] left out, each poem under the first reason that holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SongLeftOut {
     /// With a character that no Tang poem has.

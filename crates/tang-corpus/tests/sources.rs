@@ -127,7 +127,7 @@ fn song_poems_are_read_if_asked_for() {
     let text = folder.path().join("poems.txt");
     fs::write(&text, POEMS.join("\n")).unwrap();
     let error = read(&text, Collections::TangAndSong).unwrap_err().to_string();
-    assert!(error.contains("is no package, which alone has Song poems"), "{error}");
+    assert!(error.contains("only the chinese-poetry package has Song poems"), "{error}");
 }
 
 /// The bytes of a pipe can be read once only.

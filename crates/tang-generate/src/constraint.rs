@@ -24,8 +24,8 @@ trait Constraint: Send + Sync {
     fn rule(&self) -> Rule;
 
     /// Removes the tokens that must not follow `poem`, the tokens since the poem began, as the character at `place`.
-    /// No character is fixed there. A fixed character that the vocabulary lacks is the newline in `poem`: it is like
-    /// no other character.
+    /// No character is fixed there. A fixed character that the vocabulary lacks is a mark in `poem`: it is like no
+    /// other character.
     fn restrict(&self, poem: &[TokenId], place: Place, mask: &mut Mask);
 
     /// Whether the rule still has a character for each place after `poem`, which was written with other fixed

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tang_engine::EngineError;
 use tang_prosody::{Layout, Template};
-use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
+use tang_tokenizer::{COMMA_ID, NEWLINE, TokenId, Vocabulary};
 
 use crate::{
     Exemption, GenerateError, Rules,
@@ -167,22 +167,21 @@ impl Task {
         plan.map(|plan| plan.mask(poem(&self.compared(history)))).transpose()
     }
 
-    /// The tokens of `history` as rules compare them with others: the newline for each stand-in, since the poem
-    /// has another character there.
+    /// The tokens of `history` as rules compare them with others: a mark for each stand-in, since the poem has
+    /// another character there.
     pub(crate) fn compared<'a>(&self, history: &'a [TokenId]) -> Cow<'a, [TokenId]> {
         let mut compared = Cow::Borrowed(history);
         for place in self.stand_ins.iter().take_while(|place| **place < history.len()) {
-            compared.to_mut()[*place] = NEWLINE;
+            compared.to_mut()[*place] = COMMA_ID;
         }
         compared
     }
 
     /// Decides which word begins after `history`, if any: by chance, or without a seed the likelier.
     pub(crate) fn choose_word(&mut self, history: &[TokenId], logits: &[f32], seed: Option<u64>) {
-        let compared = self.compared(history).into_owned();
-        if let Some(plan) = &mut self.plan {
-            plan.choose(poem(&compared), logits, seed);
-        }
+        let Some(mut plan) = self.plan.take() else { return };
+        plan.choose(poem(&self.compared(history)), logits, seed);
+        self.plan = Some(plan);
     }
 
     /// All decisions about the words after `history`, with the logarithms of their chances.
@@ -291,7 +290,7 @@ mod tests {
         let id = |c| vocabulary.id(c).unwrap();
         let task = Task::continuation("玥玉", &vocabulary).unwrap();
         assert_eq!(task.prompt(), [NEWLINE, id('玉'), id('玉')]);
-        assert_eq!(*task.compared(task.prompt()), [NEWLINE, NEWLINE, id('玉')]);
+        assert_eq!(*task.compared(task.prompt()), [NEWLINE, COMMA_ID, id('玉')]);
         let message = Task::continuation("汐𠮷", &vocabulary).err().unwrap().to_string();
         assert!(message.contains("`汐`") && message.contains("`𠮷`"), "{message}");
 

@@ -215,6 +215,7 @@ fn words_without_places_are_refused_with_the_reason() {
     };
     let (free, none) = ("*****，*****。*****，*****。", Rules::default());
     let long = &"*******，*******。".repeat(4);
+    let heads = &"月******，花******。".repeat(4);
     let no_repeat = Rules { no_repeat: true, ..none };
     let relaxed = Rules { relax: true, ..Rules::regulated() };
     let room = "as the lines and the given characters leave too little room";
@@ -263,6 +264,9 @@ fn words_without_places_are_refused_with_the_reason() {
         ),
         // 花 is in both words, once.
         (free, no_repeat, &["江花", "花月"], ""),
+        // Every combination of the others would be tried with it.
+        (heads, none, &["江山明水故人木", "春", "风", "光"], "has no place in the poem"),
+        (heads, relaxed, &["江山明水故人木", "春", "风", "光"], "has no place in the poem"),
         // Two of four, or one, that only many tries would find out among all.
         (long, no_repeat, &["江花", "明月", "春风", "花江"], "`江花` and `花江` have no places"),
         (

@@ -13,7 +13,7 @@ static READINGS: LazyLock<HashMap<char, Readings>> = LazyLock::new(|| {
     rows.map(|row| row.expect("the table is compiled in, and a test reads it")).collect()
 });
 
-/// Those of a character whose modern pronunciation is level, and of one whose pronunciation is oblique.
+/// Readings of a character whose modern pronunciation is level, and of one whose pronunciation is oblique.
 static MODERN: LazyLock<[Readings; 2]> = LazyLock::new(|| {
     [Tone::Level, Tone::Oblique].map(|tone| {
         let readings = vec![Reading { tone, group: None }];

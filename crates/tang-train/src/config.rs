@@ -17,7 +17,6 @@ pub struct TrainConfig {
     /// Optimiser steps in the whole run.
     pub steps: usize,
     /// The first of them, which learn from Song and Tang poems together; the others learn from Tang poems alone.
-    #[serde(default)]
     pub song_steps: usize,
     /// Characters per step at most.
     pub batch_tokens: usize,
@@ -31,17 +30,11 @@ pub struct TrainConfig {
     /// poems alone. Those on Song poems, too, repeat little and need none.
     pub dropout: f64,
     /// Weight in the loss, at first, of the characters before a full stop, where a poem rhymes; the others have 1.
-    #[serde(default = "equal_weight")]
     pub rhyme_weight: f64,
     /// Largest norm of all gradients together.
     pub max_gradient_norm: f32,
     /// Steps between two evaluations.
     pub evaluate_every: usize,
-}
-
-/// The weight in runs of older versions.
-fn equal_weight() -> f64 {
-    1.0
 }
 
 impl TrainConfig {

@@ -157,13 +157,21 @@ fn stops_and_goes_on(config: TrainConfig) {
 
 #[test]
 fn song_poems_are_learned_first() {
-    let losses = |song_steps| {
+    let losses_with = |song: Vec<String>, song_steps| {
         let folder = tempfile::tempdir().unwrap();
         let mut recorder = Recorder::default();
         let config = TrainConfig { song_steps, dropout: 0.0, ..config() };
-        start(folder.path(), config).run(&mut recorder).unwrap();
+        let split = Split { song, ..poems() };
+        let device = device::cpu();
+        let trainer = Trainer::start(config, model(), split, folder.path(), &device);
+        trainer.unwrap().run(&mut recorder).unwrap();
         recorder.losses
     };
+    let losses = |song_steps| losses_with(poems().song, song_steps);
+    // So many that the first batches have some.
+    let [many, others] = [1, 2].map(|poem| vec![poems().train[poem].clone(); 20]);
+    assert_ne!(losses_with(many.clone(), 4), losses_with(others.clone(), 4));
+    assert_eq!(losses_with(many, 0), losses_with(others, 0));
     let (none, some) = (losses(0), losses(4));
     // The first batch of the Tang poems comes after four steps.
     assert_ne!(none[0], some[0]);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
 use tang_generate::{Exemption, GenerateError, Rules, Task, Wanted};
 use tang_prosody::{LineSequence, RhymeGroup, Template, is_han};
@@ -98,8 +98,14 @@ impl RuleArgs {
     /// A word as the model reads it.
     fn read_word(&self, word: &UserText, loaded: &LoadedModel) -> Result<String> {
         ensure!(word.len() > 0, "--include is empty: give a character or a word");
+        let typed: String = word.typed().collect();
         let read = word.read_lines(is_han, self.sounds(), &loaded.vocabulary);
-        read.map_err(|error| anyhow!("--include {}: {error}", word.typed().collect::<String>()))
+        let read = read.map_err(|error| anyhow!("--include {typed}: {error}"))?;
+        // Only a given character has a place where the model can read a stand-in.
+        match read.chars().zip(typed.chars()).find(|(c, _)| loaded.vocabulary.id(*c).is_none()) {
+            Some((_, c)) => bail!("--include {typed}: the model does not know `{c}`"),
+            None => Ok(read),
+        }
     }
 }
 

@@ -47,8 +47,8 @@ pub fn build_corpus(
     };
     ensure!(
         same.is_none_or(|poems| poems == corpus.poems),
-        "the corpus in the folder has other poems than the package: give its source with --from, or \
-         another folder with --out"
+        "the corpus in the folder has other Tang poems than the package, so its Song poems do not fit: \
+         name another folder with --out"
     );
     let mut split = Split::of(&corpus.poems)?;
     let left_out = split.add_song(&corpus.song);

@@ -31,6 +31,11 @@ impl<'a> PlacedWord<'a> {
         places.filter_map(|(text, place)| Some(Self { text, place: place? })).collect()
     }
 
+    /// Count of characters of the poem up to its end, marks counted.
+    pub fn end(&self) -> usize {
+        self.place.position + self.text.len()
+    }
+
     /// The word for `--json`.
     pub fn json(&self) -> PlacedWordJson {
         let WordPlace { line, column, .. } = self.place;

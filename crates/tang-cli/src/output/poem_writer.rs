@@ -178,6 +178,10 @@ impl PoemWriter<'_> {
         let words = PlacedWord::all_in(poem, self.words);
         self.output.set_words(&words);
         if self.sampling.json {
+            // A poem that was cut short may lack some.
+            let length = text.chars().count();
+            let included = words.iter().filter(|word| word.end() <= length);
+            let stand_ins = self.stand_ins.partition_point(|one| one.place <= length);
             self.output.json(PoemJson {
                 text,
                 seed,
@@ -185,8 +189,8 @@ impl PoemWriter<'_> {
                 mean_log_prob: poem.mean_log_prob(),
                 mean_free_log_prob: poem.mean_free_log_prob(),
                 tokens: poem.generated().len(),
-                included: words.iter().map(PlacedWord::json).collect(),
-                stand_ins: self.stand_ins,
+                included: included.map(PlacedWord::json).collect(),
+                stand_ins: &self.stand_ins[..stand_ins],
             })?;
         } else {
             self.output.poem(&text)?;

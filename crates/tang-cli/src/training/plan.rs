@@ -53,7 +53,7 @@ impl fmt::Display for TrainingPlan<'_> {
         };
         let with_song = match plan.song_steps_left() {
             0 => String::new(),
-            steps => format!(", {} of them with Song poems, the others without", count(steps)),
+            steps => format!(", {} of them with Song poems, too; of the others", count(steps)),
         };
         let steps = format!(
             "{}{done}{with_song}; {} are an epoch: {:.1} epochs",

@@ -31,8 +31,8 @@ use crate::{
 #[derive(Args)]
 #[command(after_help = "Example:\n  tang train --preset quick --out checkpoints/runs/mine")]
 pub struct Options {
-    /// Length of the run: quick (about 5 minutes), default (11), best (22), or song (45),
-    /// which reads Song poems before Tang poems
+    /// Length of the run: quick (about 5 minutes), default (11), best (22), or song (45):
+    /// Song and Tang poems, then Tang poems alone
     /// [default: default]
     #[arg(long)]
     preset: Option<Preset>,

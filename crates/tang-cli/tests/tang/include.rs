@@ -69,6 +69,12 @@ fn every_poem_has_its_words_where_json_says() {
         }
         assert!(lines.len() >= 2, "{lines:?}");
     }
+    for most in 1..=12 {
+        let flags = ["--seed=1", "--include=明月", &format!("--max-new-tokens={most}")];
+        let cut = &objects(&["write"], &flags)[0];
+        let is_whole = cut["text"].as_str().unwrap().contains("明月");
+        assert_eq!(cut.get("included").is_some(), is_whole, "{cut}");
+    }
     let free = objects(&["write"], &["--seed=1"]);
     assert!(free[0].get("included").is_none(), "{free:?}");
     assert!(free[0]["mean_free_log_prob"].as_f64() < free[0]["mean_log_prob"].as_f64());
@@ -126,6 +132,8 @@ fn words_without_places_are_refused_before_anything_is_printed() {
             &["write", "--include=𠮷"],
             "--include 𠮷: character 1 of the text, `𠮷` (U+20BB7), is not in",
         ),
+        (&["write", "--include=月玥"], "--include 月玥: the model does not know `玥`"),
+        (&["write", "--include=媽", "--regulated"], "--include 媽: the model does not know `媽`"),
         (&["write", "--form=五绝", "--include=一二三四五六"], "has 6 characters, and a line has 5"),
         (
             &["write", "--include=山山山山", "--regulated"],

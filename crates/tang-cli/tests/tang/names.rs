@@ -172,6 +172,8 @@ fn notes_and_objects_say_what_the_model_reads() {
     let poem = object(&with(&["acrostic", "春媽"], &["--json"]));
     assert_eq!(poem["stand_ins"], json!([{"place": 9, "given": "媽", "read": "女"}]));
     assert_eq!(poem["text"].as_str().unwrap().chars().nth(8), Some('媽'));
+    let cut = object(&with(&["acrostic", "玥媽"], &["--json", "--max-new-tokens", "3"]));
+    assert_eq!(cut["stand_ins"], json!([{"place": 1, "given": "玥", "read": "玉"}]));
     let read = object(&with(&["acrostic", "春女"], &["--json"]));
     assert_eq!(read["mean_log_prob"], poem["mean_log_prob"], "that of what the model reads");
     assert_eq!(read["stand_ins"], Value::Null, "there is none");

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::GenerateError;
 
-/// A verse with a place for each word: that where it is written, or one where it still can be, which may change. So
-/// the poem never lacks room for a word.
+/// A verse with a place for each word: the place where it is written, or one where it can still be written. The latter
+/// may change until the word begins, so the poem always has room for every word.
 ///
 /// A word begins at a place with a chance that follows the model: p / (p + n m), where p is the model's probability of
 /// the first character there, n the count of later places where the word can begin, and m the mean of p so far. So
@@ -124,7 +124,7 @@ impl Plan {
         self.starts.iter().map(place).collect()
     }
 
-    /// Decides by chance which word begins after `poem`, if any; without a seed, the likelier of both.
+    /// Decides by chance which word begins after `poem`, if any; without a seed, a word begins if its chance is above 1/2.
     pub(crate) fn choose(&mut self, poem: &[TokenId], logits: &[f32], seed: Option<u64>) {
         if self.open(poem.len()).next().is_none() {
             return;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tang_prosody::{Layout, RhymeGroup, Template, Tone};
-use tang_tokenizer::{NEWLINE, TokenId, Vocabulary};
+use tang_tokenizer::{COMMA_ID, TokenId, Vocabulary};
 
 use super::{
     Constraint, Place,
@@ -23,7 +23,7 @@ pub(super) struct RhymeConstraint {
     layout: Layout,
     /// The groups that are possible with the fixed characters.
     groups: Vec<RhymeGroup>,
-    /// By line, the token of a fixed last character; the newline if the vocabulary lacks it.
+    /// By line, the token of a fixed last character; a mark if the vocabulary lacks it.
     fixed: Vec<Option<TokenId>>,
     /// Whether the first line rhymes if it ends level; its end then has one tone only.
     first_line: bool,
@@ -55,7 +55,7 @@ impl RhymeConstraint {
             Exemption::fewest(groups.map(|group| (group, misfits(&ends, last, group, first_line))));
         let mut fixed = vec![None; layout.lines()];
         for (line, character) in ends {
-            fixed[line] = Some(vocabulary.id(character).unwrap_or(NEWLINE));
+            fixed[line] = Some(vocabulary.id(character).unwrap_or(COMMA_ID));
         }
         let constraint = Self { layout, groups, fixed, first_line, readings };
         Ok((constraint, exemptions))

@@ -91,8 +91,8 @@ impl Verse {
     /// characters by the rules for the places after it.
     pub(super) fn agrees(&self, poem: &[TokenId]) -> bool {
         let mut pairs = self.fixed.iter().zip(poem);
-        // A newline is a given character that the model reads by a stand-in.
-        let agrees = |fixed: TokenId, token| token == NEWLINE || fixed == token;
+        // A mark is a given character that the model reads by a stand-in.
+        let agrees = |fixed: TokenId, token| token == COMMA_ID || fixed == token;
         pairs.all(|(fixed, token)| fixed.is_none_or(|fixed| agrees(fixed, *token)))
             && self.constraints.iter().all(|constraint| constraint.agrees(poem))
     }
@@ -102,7 +102,7 @@ impl Verse {
         *self.fixed.get(position)?
     }
 
-    /// The tokens that may follow `poem`, the tokens since the poem began, with the newline for each stand-in.
+    /// The tokens that may follow `poem`, the tokens since the poem began, with a mark for each stand-in.
     ///
     /// # Errors
     ///

@@ -75,6 +75,10 @@ impl Words {
             template: template.clone(),
             exemptions: Vec::new(),
         };
+        // A contained word still has its places here.
+        if words.words.iter().any(|word| word.starts.is_empty()) {
+            return Ok((words, None));
+        }
         words.drop_contained();
         // As few exemptions as possible.
         let least = without.exemptions.len();

@@ -63,8 +63,8 @@ pub struct Sequence {
     log_probs: Sum,
     /// Log-probabilities of those that the constraints did not force.
     free_log_probs: Sum,
-    /// Log-probabilities of the characters of words.
-    word_log_probs: Sum,
+    /// Log-probabilities of these, and of the characters of words.
+    chosen_log_probs: Sum,
     /// Logarithm of the probability of all choices.
     score: f64,
     finish_reason: Option<FinishReason>,
@@ -105,7 +105,7 @@ impl Sequence {
             context: usize::MAX,
             log_probs: Sum::default(),
             free_log_probs: Sum::default(),
-            word_log_probs: Sum::default(),
+            chosen_log_probs: Sum::default(),
             score: 0.0,
             finish_reason: None,
         })
@@ -140,8 +140,7 @@ impl Sequence {
     /// Mean log-probability, in nats, of the generated tokens that were not given with their places: free ones and
     /// those of words. Poems with the same words are compared by it.
     pub(crate) fn mean_chosen_log_prob(&self) -> f64 {
-        let (free, words) = (self.free_log_probs, self.word_log_probs);
-        (free.total + words.total) / (free.count + words.count) as f64
+        self.chosen_log_probs.mean()
     }
 
     /// The place of each word that the task asks for, in its order; `None` for one that the sequence has not reached.
@@ -242,8 +241,9 @@ impl Sequence {
         self.log_probs.add(log_prob);
         if !forced {
             self.free_log_probs.add(log_prob);
-        } else if is_word {
-            self.word_log_probs.add(log_prob);
+        }
+        if !forced || is_word {
+            self.chosen_log_probs.add(log_prob);
         }
         // The choice of a word's place was counted by its chance.
         if !begins_word {
@@ -301,6 +301,8 @@ mod tests {
         assert_eq!(chosen("一一", 2.0), 4);
         // The model reads 一, but the poem has 㐀.
         assert_eq!(chosen("㐀㐀", 2.0), 3);
+        // The penalty looks back beyond it.
+        assert_eq!(chosen("一一㐀", 2.0), 4);
     }
 
     #[test]

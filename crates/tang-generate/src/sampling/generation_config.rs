@@ -25,8 +25,8 @@ pub struct GenerationConfig {
     pub stop_at_end: bool,
 }
 
-/// The settings that come nearest to the model's likeliest poems while no kind of repetition is more than twice as
-/// frequent as in real poems.
+/// Settings with which no kind of repetition is more than twice as frequent as in real poems, with room for chance
+/// (`LOG.md`, 2026-12-01).
 impl Default for GenerationConfig {
     fn default() -> Self {
         Self {

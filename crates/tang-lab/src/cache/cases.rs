@@ -83,7 +83,7 @@ pub(crate) fn acrostic(
 /// Settings that use each part of the pipeline, with their names.
 fn samplers() -> [(&'static str, GenerationConfig); 9] {
     let default = GenerationConfig::default();
-    let penalty = GenerationConfig { repetition_penalty: 1.3, ..default.clone() };
+    let penalty = GenerationConfig { repetition_penalty: 1.3, ..sampler(1.0, 50, 1.0) };
     [
         ("default", default),
         ("greedy", sampler(0.0, 0, 1.0)),
@@ -93,7 +93,7 @@ fn samplers() -> [(&'static str, GenerationConfig); 9] {
         ("temperature 1.5, top-k 20", sampler(1.5, 20, 1.0)),
         ("top-p 0.85", sampler(1.0, 0, 0.85)),
         ("top-p 0.9", sampler(1.0, 0, 0.9)),
-        ("repetition penalty 1.3", penalty),
+        ("repetition penalty 1.3, top-k 50", penalty),
     ]
 }
 

@@ -126,7 +126,7 @@ impl Batches {
         Batch(&self.order[index % self.order.len()])
     }
 
-    /// Whether [`tokens`](Self::tokens) counts the characters of so many steps.
+    /// Whether [`tokens`](Self::tokens) counts the characters of `steps` steps, without an estimate.
     pub(crate) fn counts(&self, steps: usize) -> bool {
         steps <= COUNTED_EPOCHS * self.per_epoch
     }

@@ -73,8 +73,8 @@ pub(crate) fn batch_gradients(
     .map_err(TrainError::threads)?;
     let mut sum = GradientsAccumulator::new();
     let mut nats = 0.0;
-    for (of_part, gradients) in results {
-        nats += of_part;
+    for (part_nats, gradients) in results {
+        nats += part_nats;
         sum.accumulate(model, gradients);
     }
     Ok((nats / batch.tokens() as f64, sum.grads()))

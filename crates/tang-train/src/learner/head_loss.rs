@@ -88,7 +88,8 @@ fn logit_gradient(
     let gradient = probabilities.scatter(1, targets, minus_one, IndexingUpdateOp::Add);
     nats.extend(of_targets.neg().into_data().iter::<f64>());
     let weights = TensorData::new(weights.to_vec(), [weights.len(), 1]);
-    gradient.clone() * Tensor::from_data(weights, &gradient.device())
+    let device = gradient.device();
+    gradient * Tensor::from_data(weights, &device)
 }
 
 /// Logits of all tokens, `[rows, vocab_size]`.

@@ -29,7 +29,7 @@ pub(crate) fn optimizer(
     let specs = parameters(model);
     let (hidden, others): (Vec<_>, Vec<_>) = specs.iter().partition(|spec| takes_muon(spec));
     let embeddings = others.into_iter().filter(|spec| is_matrix(spec));
-    let (tokens, positions) = embeddings.partition(|spec| has_classes(spec));
+    let (tokens, others) = embeddings.partition(|spec| has_classes(spec));
     let group = |specs: Vec<&ParameterSpec>| {
         ParamGroup::from_ids(specs.iter().map(|s| parameter_id(&s.path)).collect())
     };
@@ -37,8 +37,8 @@ pub(crate) fn optimizer(
         .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW)
         .with_weight_decay(Some(WeightDecayConfig::new(weight_decay)));
     ModuleOptimizer::from(AdamW { weight_decay: 0.0 })
-        .with_group(group(positions), AdamW { weight_decay }, None)
-        .with_group(group(tokens), ClassAdamW { of_rows: AdamW { weight_decay }, classes }, None)
+        .with_group(group(others), AdamW { weight_decay }, None)
+        .with_group(group(tokens), ClassAdamW { adam_w: AdamW { weight_decay }, classes }, None)
         .with_group(group(hidden), muon.build(), None)
 }
 
@@ -125,7 +125,7 @@ impl Optimizer for AdamW {
 /// AdamW on the vectors of the tokens and, apart, on those of their classes.
 #[derive(Clone)]
 struct ClassAdamW {
-    of_rows: AdamW,
+    adam_w: AdamW,
     classes: SoundClasses,
 }
 
@@ -149,7 +149,7 @@ impl Optimizer for ClassAdamW {
         let parameter = Tensor::cat(vec![parameter.reshape([tokens, width]), none], 0);
         let gradient = self.classes.with_sums(gradient.reshape([tokens, width]));
         let (parameter, gradient) = (parameter.reshape(extended), gradient.reshape(extended));
-        let (changed, state) = self.of_rows.step(rate, parameter, gradient, state);
+        let (changed, state) = self.adam_w.step(rate, parameter, gradient, state);
         (self.classes.added(changed.reshape([rows, width])).reshape(shape), state)
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Progress {
     pub train: TrainConfig,
     /// Geometry of the model.
     pub model: ModelConfig,
-    /// SHA-256 of the poems, training and validation.
+    /// SHA-256 of the training and validation poems, and of the Song poems if the run learns from them.
     pub corpus: String,
     /// Steps done. Seed and step give the next batch, so this is the state of the generator too.
     pub step: usize,
