@@ -42,40 +42,22 @@ impl Candidates {
         contenders
     }
 
-    /// Keeps the `count` best, best first. Among equal scores the lower token is better.
+    /// The `count` best, best first. Among equal scores the lower token is better.
+    pub(crate) fn best(&self, count: usize) -> Self {
+        let logits: Vec<f32> = self.iter().map(|candidate| candidate.logit).collect();
+        let indices = largest(&logits, count).into_iter();
+        let mut best: Vec<Candidate> = indices.map(|index| self[index as usize]).collect();
+        if 0 < count && count < best.len() {
+            best.select_nth_unstable_by(count - 1, best_first);
+        }
+        best.truncate(count);
+        best.sort_unstable_by(best_first);
+        Self(best)
+    }
+
+    /// Keeps the `count` [`best`](Self::best).
     pub(crate) fn keep_best(&mut self, count: usize) {
-        self.sort_best(count);
-        self.0.truncate(count);
-    }
-
-    /// Moves the `count` best to the front, best first.
-    pub(crate) fn sort_best(&mut self, count: usize) {
-        let count = count.min(self.len());
-        if 0 < count && count < self.len() {
-            self.gather_best(count);
-        }
-        self[..count].sort_unstable_by(best_first);
-    }
-
-    /// Moves the `count` best to the front, in any order, in one pass: most candidates of a large vocabulary are
-    /// only compared with the worst of the best so far.
-    fn gather_best(&mut self, count: usize) {
-        let room = self.len().min(2 * count);
-        let mut worst = f32::NEG_INFINITY;
-        let mut kept = 0;
-        for index in 0..self.len() {
-            if self[index].logit < worst {
-                continue;
-            }
-            self.swap(kept, index);
-            kept += 1;
-            if kept == room {
-                let (_, last, _) = self[..kept].select_nth_unstable_by(count - 1, best_first);
-                worst = last.logit;
-                kept = count;
-            }
-        }
-        self[..kept].select_nth_unstable_by(count - 1, best_first);
+        *self = self.best(count);
     }
 }
 

@@ -104,23 +104,26 @@ fn repeated(poem: &[TokenId]) -> Vec<bool> {
 }
 
 fn keep_top_p(p: f32, candidates: &mut Candidates) {
-    let best = candidates.iter().map(|c| c.logit).fold(f32::NEG_INFINITY, f32::max);
-    let below_best: Vec<f32> = candidates.iter().map(|c| c.logit - best).collect();
-    let wanted = f64::from(p) * log_sum_exp(&below_best).exp();
     // Few candidates are kept as a rule, so the others are not sorted.
-    let mut sorted = 128;
+    let mut sorted = 64;
+    let mut best = candidates.best(sorted);
+    let Some(first) = best.first().map(|c| c.logit) else { return };
+    let below_first: Vec<f32> = candidates.iter().map(|c| c.logit - first).collect();
+    let wanted = f64::from(p) * log_sum_exp(&below_first).exp();
     loop {
-        candidates.sort_best(sorted);
         let mut reached = 0.0;
-        let below = candidates.iter().take(sorted).take_while(|c| {
-            reached += f64::from(c.logit - best).exp();
+        let below = best.iter().take_while(|c| {
+            reached += f64::from(c.logit - first).exp();
             reached < wanted
         });
         let count = below.count() + 1;
-        if count <= sorted || sorted >= candidates.len() {
-            return candidates.keep_best(count);
+        if count <= best.len() || best.len() == candidates.len() {
+            best.keep_best(count);
+            *candidates = best;
+            return;
         }
         sorted *= 4;
+        best = candidates.best(sorted);
     }
 }
 
